@@ -1,0 +1,235 @@
+package federation
+
+import "time"
+
+// FrameType is the type byte of a frame.
+type FrameType uint8
+
+// Types of frames (design section 13, Wire). Types 12 and 13 are reserved for LINKSTATE and TOPOLOGY_OFFER.
+const (
+	TypeHello     FrameType = 1
+	TypeHelloAck  FrameType = 2
+	TypeLaneOpen  FrameType = 3
+	TypeLaneState FrameType = 4
+	TypeCopy      FrameType = 5
+	TypeAck       FrameType = 6
+	TypeWindow    FrameType = 7
+	TypeReceipt   FrameType = 8
+	TypeSyncReq   FrameType = 9
+	TypeSync      FrameType = 10
+	TypeHeartbeat FrameType = 11
+	TypeDrain     FrameType = 14
+	TypeDrainDone FrameType = 15
+	TypeClose     FrameType = 16
+)
+
+// Frame is what stands in one frame. The types below are all of them.
+type Frame interface{ Type() FrameType }
+
+// Hello opens a connection; HelloAck answers it. No lanes: those follow in LaneOpen.
+type Hello struct {
+	MinVersion, MaxVersion uint16 // of the wire
+	Federation             string
+	Site                   SiteID
+	Router                 string // name of the process, for people
+	Store                  StoreID
+	Born                   time.Time
+	Epoch                  Epoch
+	LastLSN                LSN
+	Boot                   BootID
+	TopologyVersion        uint64
+	TopologyDigest         [32]byte
+	Now                    time.Time // wall clock of the sender, whole milliseconds
+	MaxBatch               uint32    // bytes of a batch that the sender takes
+	Codecs                 uint32    // bit n: codec n
+	LinkID                 uint64    // the same on all connections of a link
+	Connection             uint8     // index of the connection in its link
+	Capabilities           uint64
+	Extensions             []TLV
+}
+
+// HelloAck is the answer. The link is up only when its verdict is OK.
+type HelloAck struct {
+	Hello   Hello
+	Verdict Verdict
+	Text    string // for people, at most 255 bytes: why not, and what to do
+}
+
+// LaneOpen announces a lane on a connection's link; Short stands for it in Window frames of the same link.
+type LaneOpen struct {
+	Short         uint32
+	Lane          Lane
+	Mark          LaneMark
+	FirstRetained Offset
+	LastAssigned  Offset
+}
+
+// LaneState answers LaneOpen: per destination at the receiver what it wants next and how much it may take.
+type LaneState struct {
+	Short           uint32
+	Lane            Lane
+	KnownGeneration Generation // 0: the lane is new here, or its journal is lost
+	Destinations    []DestState
+	Verdict         Verdict
+	Text            string
+}
+
+// DestState is one destination's line of LaneState.
+type DestState struct {
+	Destination Destination
+	NextWanted  Offset
+	Window      uint32 // bytes beyond NextWanted that are admissible
+	Store       StoreID
+	Born        time.Time
+}
+
+// Copy carries a batch. Numbers are per stream, from 1, dense.
+type Copy struct {
+	Number  uint64
+	Sidecar Sidecar
+	Batch   []byte
+}
+
+// Sidecar is what changes per hop beside an immutable batch.
+type Sidecar struct {
+	Repair     bool
+	Hops       uint8
+	Try        uint16 // for people and traces
+	Age        time.Duration
+	Bitmap     uint64 // destinations of this copy, over the sealed list
+	Path       []SiteID
+	Extensions []TLV
+}
+
+// Ack answers copies of one stream: all numbers up to Cumulative and those in Ranges are OK, but for the Exceptions.
+type Ack struct {
+	Stream     uint64
+	Cumulative uint64
+	Ranges     []NumberRange
+	Exceptions []Exception
+}
+
+// NumberRange is a run of frame numbers, both ends included.
+type NumberRange struct{ First, Last uint64 }
+
+// Exception is the verdict on one frame that is not OK.
+type Exception struct {
+	Number  uint64
+	Verdict Verdict
+	Retry   time.Duration // how long the sender should wait; 0: its own choice
+}
+
+// Window moves the position window of a lane at one destination: Next is always admissible, and Bytes beyond it.
+type Window struct {
+	Lane        Lane
+	Generation  Generation
+	Destination Destination
+	Next        Offset
+	Bytes       uint32
+}
+
+// SyncReq asks the other end for its durable word on a lane. From destination to origin it asks for a Sync; from origin to destination for a Receipt.
+type SyncReq struct {
+	Nonce       uint64
+	Lane        Lane
+	Generation  Generation // 0: not known
+	Destination Destination
+	Store       StoreID
+	Born        time.Time
+	ToOrigin    bool
+}
+
+// Sync is the origin's answer (design 6.3). It tells durable facts alone.
+type Sync struct {
+	Nonce         uint64
+	Lane          Lane
+	Generation    Generation
+	Destination   Destination
+	Join          Offset
+	FirstRetained Offset
+	LastAssigned  Offset
+	FirstStore    bool // the asking store is the first one that was answered
+	HasReceipt    bool
+	Receipt       Receipt
+	Voids         []Void
+	OriginStore   StoreID
+	Verdict       Verdict // OK, Fenced (the asking store is older than the newest answered), NoGrant
+	Text          string
+}
+
+// Heartbeat is at least 64 bytes on the wire (a smaller packet draws no stateless reset).
+type Heartbeat struct {
+	Sent    time.Time // sender's wall clock
+	Echo    time.Time // the latest Sent received; zero for none
+	Backlog uint64    // bytes waiting for this link
+}
+
+// Drain asks the peer to finish; DrainDone says that nothing is left.
+type Drain struct{ Reason string }
+
+// DrainDone answers Drain.
+type DrainDone struct{}
+
+// Close tells why the connection ends, as far as the sender can still say it.
+type Close struct {
+	Code uint16
+	Text string
+}
+
+func (Hello) Type() FrameType     { return TypeHello }
+func (HelloAck) Type() FrameType  { return TypeHelloAck }
+func (LaneOpen) Type() FrameType  { return TypeLaneOpen }
+func (LaneState) Type() FrameType { return TypeLaneState }
+func (Copy) Type() FrameType      { return TypeCopy }
+func (Ack) Type() FrameType       { return TypeAck }
+func (Window) Type() FrameType    { return TypeWindow }
+func (Receipt) Type() FrameType   { return TypeReceipt }
+func (SyncReq) Type() FrameType   { return TypeSyncReq }
+func (Sync) Type() FrameType      { return TypeSync }
+func (Heartbeat) Type() FrameType { return TypeHeartbeat }
+func (Drain) Type() FrameType     { return TypeDrain }
+func (DrainDone) Type() FrameType { return TypeDrainDone }
+func (Close) Type() FrameType     { return TypeClose }
+
+// FrameHeaderSize is the bytes before a frame's payload: payload length u32, type u8, flags u8 (bit 0: critical, a reader that does not know the type closes the connection), zero u16.
+const FrameHeaderSize = 8
+
+// FrameHeader is the fixed head of every frame.
+type FrameHeader struct {
+	Length   uint32
+	Type     FrameType
+	Critical bool
+}
+
+// ParseFrameHeader reads FrameHeaderSize bytes and refuses a length over the limit of its type, before anyone allocates for it.
+func ParseFrameHeader(b []byte) (FrameHeader, error) { panic("to be written") }
+
+// ParseFrame reads the payload of a frame; Copy.Batch shares it. An unknown type that is not critical gives nil, nil.
+func ParseFrame(h FrameHeader, payload []byte) (Frame, error) { panic("to be written") }
+
+// AppendFrame appends header and payload. A Copy's batch is appended too; AppendCopyHead leaves it out, for senders that write it by itself.
+func AppendFrame(dst []byte, f Frame) ([]byte, error) { panic("to be written") }
+
+// AppendCopyHead appends a Copy frame up to its batch, whose bytes the caller writes after it.
+func AppendCopyHead(dst []byte, c Copy) ([]byte, error) { panic("to be written") }
+
+// StreamPreamble is the first 4 bytes of every stream: kind, class, zero u16.
+type StreamPreamble struct {
+	Kind  StreamKind
+	Class uint8
+}
+
+// StreamKind tells what a stream carries.
+type StreamKind uint8
+
+// Kinds of streams.
+const (
+	StreamControl StreamKind = 1
+	StreamData    StreamKind = 2
+)
+
+// AppendPreamble appends the 4 bytes.
+func AppendPreamble(dst []byte, p StreamPreamble) []byte { panic("to be written") }
+
+// ParsePreamble reads 4 bytes.
+func ParsePreamble(b []byte) (StreamPreamble, error) { panic("to be written") }
