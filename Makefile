@@ -1,0 +1,55 @@
+# Every target is a line in `make help`. Needed: Go, git and make; `make test` installs what else it needs.
+
+MODULES := .
+BIN := bin
+FUZZTIME ?= 30s
+STAY ?=
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+export MODULES STATICCHECK GOVULNCHECK FUZZTIME
+
+.DEFAULT_GOAL := help
+.PHONY: help build test test-all check demo test-chaos test-backlog bench-local fuzz model fresh clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## the binary, in bin/cloudqueue
+	@mkdir -p $(BIN)
+	go build -o $(BIN)/ ./cmd/...
+
+test: ## all tests, with real RabbitMQ and etcd on free ports (installs RabbitMQ and Python's pika if missing)
+	@scripts/test
+
+test-all: check test ## everything: check, test, race detector, fuzzing, full chaos, backlog
+	@scripts/race
+	@$(MAKE) --no-print-directory fuzz test-chaos test-backlog
+
+check: ## gofmt, vet, staticcheck, layers, known vulnerabilities
+	@scripts/check
+
+demo: build ## three sites on this machine, a cut link, a killed router, the balance; STAY=1 keeps it running
+	@$(BIN)/cloudqueue demo $(if $(STAY),--stay)
+
+test-chaos: ## real brokers, etcd and routers under at least 30 kills; prints the table (CHAOS_SEED, CHAOS_KILLS)
+	@scripts/with-brokers go test -count=1 -v -timeout 30m -tags 'integration chaos' -run TestChaos ./sim/chaos
+
+test-backlog: build ## 10 GB stored: time to the first delivery, memory at 1 GB and at 10 GB
+	@scripts/with-brokers go test -count=1 -v -timeout 60m -tags 'integration backlog' -run TestBacklog ./sim/bench
+
+bench-local: build ## Cloudqueue, Shovel and Federation side by side on this machine
+	@scripts/with-brokers go run ./sim/bench/local -router $(BIN)/cloudqueue
+
+fuzz: ## every decoder for FUZZTIME=30s each
+	@scripts/fuzz
+
+model: ## the lane protocol's specification, every scenario to the end (about 25 s)
+	go run ./sim/model -bounds small
+
+fresh: ## make demo and make test in a Debian 12 chroot that has only Go, git, make and apt (needs root, debootstrap)
+	@scripts/fresh 'make demo && make test'
+
+clean: ## removes what the other targets left in this folder
+	rm -rf $(BIN) .cache

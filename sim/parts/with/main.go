@@ -1,0 +1,84 @@
+// Command with runs a command with real RabbitMQ nodes that live exactly as long as the command does.
+//
+//	with [-nodes 2] -- COMMAND ARGS...
+//
+// The nodes' URLs are in the command's environment: CLOUDQUEUE_TEST_AMQP, CLOUDQUEUE_TEST_AMQP_2 …
+// Its exit status is the command's. SIGINT and SIGTERM end the command first, then the nodes.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"cloudqueue/sim/parts"
+)
+
+func main() {
+	nodes := flag.Int("nodes", 1, "how many RabbitMQ nodes to start, each a cluster of its own")
+	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	status, err := run(ctx, *nodes, flag.Args())
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "with:", err)
+	}
+	os.Exit(status)
+}
+
+// run starts the nodes in a temporary folder, runs the command, and takes everything away.
+func run(ctx context.Context, nodes int, command []string) (status int, err error) {
+	dir, err := os.MkdirTemp("", "cloudqueue-brokers.")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
+	environment := os.Environ()
+	for i := range nodes {
+		name := fmt.Sprintf("with%d", i+1)
+		node, err := parts.StartRabbitMQ(ctx, parts.RabbitMQConfig{Name: name, Dir: filepath.Join(dir, name)})
+		if err != nil {
+			return 1, err
+		}
+		defer node.Close()
+		environment = append(environment, variable(i)+"="+node.URL())
+	}
+	return runCommand(ctx, environment, command)
+}
+
+// variable names the environment variable of node i.
+func variable(i int) string {
+	if i == 0 {
+		return "CLOUDQUEUE_TEST_AMQP"
+	}
+	return fmt.Sprintf("CLOUDQUEUE_TEST_AMQP_%d", i+1)
+}
+
+// runCommand returns the command's exit status. The command gets SIGTERM when ctx ends, and 20 s for its own clean-up.
+func runCommand(ctx context.Context, environment, command []string) (int, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = environment
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
+	err := cmd.Run()
+	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.ExitCode() > 0 {
+		return exit.ExitCode(), nil
+	}
+	if err != nil {
+		return 1, err
+	}
+	return 0, nil
+}
