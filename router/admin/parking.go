@@ -1,0 +1,79 @@
+package admin
+
+import (
+	"time"
+
+	"cloudqueue/federation"
+)
+
+// Parked is a message that is parked, without its content.
+type Parked struct {
+	// ID names it for show, redrive and drop: lane@generation:offset>destination.
+	ID          string                `json:"id"`
+	Lane        string                `json:"lane"`
+	Generation  federation.Generation `json:"generation"`
+	Offset      federation.Offset     `json:"offset"`
+	Destination string                `json:"destination"`
+	Reason      string                `json:"reason"`
+	Errors      string                `json:"errors,omitempty"` // the broker's words; only in show
+	Attempts    uint32                `json:"attempts,omitempty"`
+	First       time.Time             `json:"first,omitzero"`
+	Last        time.Time             `json:"last,omitzero"`
+	Bytes       uint64                `json:"bytes"`
+}
+
+// ParkFilter chooses parked messages. Empty fields choose all.
+type ParkFilter struct {
+	IDs         []string `json:"ids,omitempty"`
+	Lane        string   `json:"lane,omitempty"`
+	Destination string   `json:"destination,omitempty"`
+	Reason      string   `json:"reason,omitempty"`
+	// After is the ID behind which a list goes on; Limit the most that it gives: 0 is DefaultParkLimit, at most MaxParkLimit.
+	After string `json:"after,omitempty"`
+	Limit int    `json:"limit,omitempty"`
+}
+
+// Limits of a list.
+const (
+	DefaultParkLimit = 1000
+	MaxParkLimit     = 10_000
+)
+
+// ParkedList is a part of the parking, ordered by ID's parts: lane, generation, offset, destination.
+type ParkedList struct {
+	Parked []Parked `json:"parked"`
+	Total  uint64   `json:"total"` // that the filter chooses, in all parts
+	More   bool     `json:"more"`  // go on After the last one
+}
+
+// ParkedMessage is a parked message with its content.
+type ParkedMessage struct {
+	Parked
+	Exchange   string         `json:"exchange"`
+	RoutingKey string         `json:"routing_key"`
+	Properties map[string]any `json:"properties,omitempty"` // as far as they can be read, for people
+	Raw        []byte         `json:"raw_properties"`       // as they stood on the wire
+	Body       []byte         `json:"body"`
+	Duplicate  bool           `json:"duplicate"`
+	TTLSeconds float64        `json:"ttl_seconds"` // that was left when it was sealed; -1: it never expires
+	Path       []string       `json:"path,omitempty"`
+}
+
+// ParkAction is the admin's word on parked messages.
+type ParkAction struct {
+	Filter ParkFilter `json:"filter"`
+	Who    string     `json:"who"` // goes into the audit record; the server fills in the user of the socket's other end
+	Why    string     `json:"why"` // must not be empty for a drop
+}
+
+// ParkResult tells what was done. Failed ones stay parked.
+type ParkResult struct {
+	Done   int          `json:"done"`
+	Failed []ParkFailed `json:"failed,omitempty"`
+}
+
+// ParkFailed is a message on which the word had no effect.
+type ParkFailed struct {
+	ID    string `json:"id"`
+	Error string `json:"error"`
+}
