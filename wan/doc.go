@@ -1,0 +1,2 @@
+// Package wan is one authenticated multiplexed link to a peer.
+package wan
