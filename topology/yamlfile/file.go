@@ -1,0 +1,80 @@
+package yamlfile
+
+import "fmt"
+
+// File is a file that was read: what it says is in the struct given to Decode; the File knows where each value stands
+// and collects the problems. One goroutine uses it.
+type File struct {
+	Name     string
+	Root     *Node // nil when the text is no YAML at all
+	places   map[string]place
+	problems Problems
+}
+
+type place struct{ line, column int }
+
+// Decode reads src into the struct that dst points to, and notes every mistake. What could not be read stays zero.
+// Ask Err before using dst; further checks may Report more before that.
+func Decode(name string, src []byte, dst any) *File {
+	f := &File{Name: name, places: map[string]place{}}
+	f.Root = f.parse(src)
+	if f.Root != nil {
+		f.Into(f.Root, dst)
+	}
+	return f
+}
+
+// Err gives all problems, sorted, or nil.
+func (f *File) Err() error {
+	if len(f.problems) == 0 {
+		return nil
+	}
+	f.problems = f.problems.Sort()
+	return f.problems
+}
+
+// Has tells whether something stands at a path, for example "routes.orders.to[1].queue".
+func (f *File) Has(path string) bool {
+	_, ok := f.places[path]
+	return ok
+}
+
+// Report notes a problem at a path. A path that is not in the file is reported at the longest part of it that is.
+func (f *File) Report(path, write, what string, args ...any) {
+	f.problems = append(f.problems, f.Problem(path, write, what, args...))
+}
+
+// Problem makes what Report notes.
+func (f *File) Problem(path, write, what string, args ...any) Problem {
+	at := f.find(path)
+	return Problem{File: f.Name, Line: at.line, Column: at.column, Path: path, What: fmt.Sprintf(what, args...), Write: write}
+}
+
+func (f *File) find(path string) place {
+	for {
+		if at, ok := f.places[path]; ok {
+			return at
+		}
+		if path == "" {
+			return place{1, 1}
+		}
+		path = parentPath(path)
+	}
+}
+
+func parentPath(path string) string {
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i] == '.' || path[i] == '[' {
+			return path[:i]
+		}
+	}
+	return ""
+}
+
+func (f *File) reportAt(line, column int, path, write, what string, args ...any) {
+	f.problems = append(f.problems, Problem{File: f.Name, Line: line, Column: column, Path: path, What: fmt.Sprintf(what, args...), Write: write})
+}
+
+func (f *File) reportNode(n *Node, write, what string, args ...any) {
+	f.reportAt(n.Line, n.Column, n.Path, write, what, args...)
+}
