@@ -1,0 +1,2 @@
+// Package localbroker is the router's side of the site's own AMQP 0-9-1 broker.
+package localbroker
