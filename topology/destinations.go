@@ -29,7 +29,7 @@ func (b *builder) destinations(path string, in []toSchema) []RouteDestination {
 func (b *builder) destination(path string, in toSchema) RouteDestination {
 	to := RouteDestination{Destination: federation.Destination{Site: federation.SiteID(in.Site)}, Exchange: in.Exchange, RoutingKey: in.RoutingKey}
 	if in.Site == "" {
-		b.file.Report(path, "{site: nyc}", "the destination has no site")
+		b.file.Report(path+".site", "{site: nyc}", "the destination has no site")
 	} else {
 		b.checkSite(path+".site", in.Site)
 	}

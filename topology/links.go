@@ -83,8 +83,8 @@ func (b *builder) checkTransport(path string, transport []string) {
 
 // checkSite reports a site that the document does not have.
 func (b *builder) checkSite(path, name string) bool {
-	if _, ok := b.in.Sites[name]; ok {
-		return true
+	if _, ok := b.in.Sites[name]; ok || b.file.Failed("sites") {
+		return ok
 	}
 	names := sortedKeys(b.in.Sites)
 	write := yamlfile.Nearest(name, names)

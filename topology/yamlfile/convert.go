@@ -18,8 +18,16 @@ func (f *File) convert(in ast.Node, path string, depth int) *Node {
 	}
 	switch in := in.(type) {
 	case *ast.MappingNode:
+		if text, ok := textWithColon(in); ok {
+			n.Text = text
+			break
+		}
 		f.convertPairs(n, in.Values, depth)
 	case *ast.MappingValueNode:
+		if text, ok := textWithColon(in); ok {
+			n.Text = text
+			break
+		}
 		f.convertPairs(n, []*ast.MappingValueNode{in}, depth)
 	case *ast.SequenceNode:
 		n.Kind = List
@@ -52,6 +60,31 @@ func newNode(in ast.Node, path string) *Node {
 		t = in.Key.GetToken()
 	}
 	return &Node{Kind: Scalar, Line: t.Position.Line, Column: t.Position.Column, Path: path}
+}
+
+// textWithColon mends how the parser reads {listen: [ams.example.net:7443]}: it takes the text for a map with the key
+// ams.example.net. In YAML a colon without a space behind it is a part of the text (1.2.2 section 7.3.3).
+func textWithColon(in ast.Node) (string, bool) {
+	if m, ok := in.(*ast.MappingNode); ok && len(m.Values) == 1 && m.Start.Type != token.MappingStartType {
+		in = m.Values[0]
+	}
+	pair, ok := in.(*ast.MappingValueNode)
+	if !ok || pair.Value == nil {
+		return "", false
+	}
+	key, colon, value := pair.Key.GetToken(), pair.Start, pair.Value.GetToken()
+	if !plain(key) || !plain(value) || value.Position.Line != colon.Position.Line || value.Position.Column != colon.Position.Column+1 {
+		return "", false
+	}
+	return key.Value + ":" + value.Value, true
+}
+
+func plain(t *token.Token) bool {
+	switch t.Type {
+	case token.StringType, token.IntegerType, token.FloatType, token.BoolType, token.OctetIntegerType, token.HexIntegerType, token.BinaryIntegerType:
+		return true
+	}
+	return false
 }
 
 func scalarText(t *token.Token) (text string, quoted bool) {

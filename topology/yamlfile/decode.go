@@ -75,13 +75,24 @@ func (f *File) want(n *Node, kind Kind, write string) bool {
 }
 
 func (f *File) decodeList(n *Node, dst reflect.Value) {
-	if !f.want(n, List, "[first, second]") {
+	if !f.want(n, List, asList(n)) {
 		return
 	}
 	dst.Set(reflect.MakeSlice(dst.Type(), len(n.Items), len(n.Items)))
 	for i, item := range n.Items {
 		f.decode(item, dst.Index(i))
 	}
+}
+
+// asList shows a single value as the list that was meant.
+func asList(n *Node) string {
+	switch {
+	case n.Kind != Scalar || len(n.Text) > 64:
+		return "[first, second]"
+	case n.Quoted:
+		return "[" + strconv.Quote(n.Text) + "]"
+	}
+	return "[" + n.Text + "]"
 }
 
 func (f *File) decodeMap(n *Node, dst reflect.Value) {

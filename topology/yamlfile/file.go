@@ -8,6 +8,7 @@ type File struct {
 	Name     string
 	Root     *Node // nil when the text is no YAML at all
 	places   map[string]place
+	failed   map[string]bool // paths with a problem
 	problems Problems
 }
 
@@ -16,9 +17,10 @@ type place struct{ line, column int }
 // Decode reads src into the struct that dst points to, and notes every mistake. What could not be read stays zero.
 // Ask Err before using dst; further checks may Report more before that.
 func Decode(name string, src []byte, dst any) *File {
-	f := &File{Name: name, places: map[string]place{}}
+	f := &File{Name: name, places: map[string]place{}, failed: map[string]bool{}}
 	f.Root = f.parse(src)
 	if f.Root != nil {
+		f.refuseSecrets(f.Root)
 		f.Into(f.Root, dst)
 	}
 	return f
@@ -39,8 +41,17 @@ func (f *File) Has(path string) bool {
 	return ok
 }
 
-// Report notes a problem at a path. A path that is not in the file is reported at the longest part of it that is.
+// Failed tells whether a problem was noted at exactly this path: a value that could not be read is zero, and further
+// problems that come of it would mislead.
+func (f *File) Failed(path string) bool { return f.failed[path] }
+
+// Report notes a problem at a path, but no second one at a path that has Failed. A path that is not in the file stands at
+// the longest part of it that is.
 func (f *File) Report(path, write, what string, args ...any) {
+	if f.Failed(path) {
+		return
+	}
+	f.failed[path] = true
 	f.problems = append(f.problems, f.Problem(path, write, what, args...))
 }
 
@@ -72,6 +83,7 @@ func parentPath(path string) string {
 }
 
 func (f *File) reportAt(line, column int, path, write, what string, args ...any) {
+	f.failed[path] = true
 	f.problems = append(f.problems, Problem{File: f.Name, Line: line, Column: column, Path: path, What: fmt.Sprintf(what, args...), Write: write})
 }
 
