@@ -32,7 +32,8 @@ type Journal struct {
 	// OriginStore is the store that the origin had when the journal was last written.
 	OriginStore StoreID
 	// Seals are the last seal epochs of what is done or was published, oldest first, at most 4.
-	Seals []SealPoint
+	Seals      []SealPoint
+	Extensions []TLV // fields of later versions, kept and written again
 }
 
 // Balanced tells whether the books of the journal balance (G14).
@@ -50,6 +51,7 @@ type Receipt struct {
 	Done        Offset
 	Counters    Counters
 	Signature   []byte // empty on the destination's own connection (G10)
+	Extensions  []TLV  // fields of later versions, kept and written again
 }
 
 // LaneMark is the origin's durable record of a lane (design section 13, LANE).
@@ -61,6 +63,7 @@ type LaneMark struct {
 	Shards      uint16
 	Members     []Membership
 	RouteDigest [32]byte
+	Extensions  []TLV // fields of later versions, kept and written again
 }
 
 // Membership says from which offset a destination receives, and after which it left (0: it has not).
@@ -73,15 +76,17 @@ type Membership struct {
 type LaneHigh struct {
 	LastAssigned     Offset
 	IngestDuplicates uint64
+	Extensions       []TLV // fields of later versions, kept and written again
 }
 
 // PeerMark is what a site remembers of a peer's store; written before HELLO_ACK.
 type PeerMark struct {
-	Store   StoreID
-	Born    time.Time
-	Epoch   Epoch
-	LastLSN LSN
-	Boot    BootID
+	Store      StoreID
+	Born       time.Time
+	Epoch      Epoch
+	LastLSN    LSN
+	Boot       BootID
+	Extensions []TLV // fields of later versions, kept and written again
 }
 
 // DestMark is what the origin remembers of a destination's stores, per lane and generation: the first one that it
@@ -90,10 +95,14 @@ type DestMark struct {
 	First      StoreID
 	Newest     StoreID
 	NewestBorn time.Time
+	Extensions []TLV // fields of later versions, kept and written again
 }
 
 // VoidMark lists spans that an audited word gave up.
-type VoidMark struct{ Voids []Void }
+type VoidMark struct {
+	Voids      []Void // at most MaxVoids; who adds one checks
+	Extensions []TLV  // fields of later versions, kept and written again
+}
 
 // Void is one such word.
 type Void struct {
@@ -105,4 +114,13 @@ type Void struct {
 }
 
 // OwnerMark is the highest index of an owner lock that this site ever used.
-type OwnerMark struct{ Highest uint32 }
+type OwnerMark struct {
+	Highest    uint32
+	Extensions []TLV // fields of later versions, kept and written again
+}
+
+// CursorMark is the next offset that the origin sends to a destination. It saves repeats after a restart; nothing depends on it.
+type CursorMark struct {
+	Next       Offset
+	Extensions []TLV // fields of later versions, kept and written again
+}

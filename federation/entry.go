@@ -37,8 +37,18 @@ type Entry struct {
 	// Excluded is a bitmap over the batch's destinations: those that are in Path (the loop rule).
 	Excluded uint64
 	// Reason says why a tombstone stands here; empty otherwise.
-	Reason     string
+	Reason string
+	// Fragment tells the place of an EntryFragment in its message; nil for other kinds.
+	Fragment   *Fragment
 	Extensions []TLV
+}
+
+// Fragment is the place of a fragment in a message that is larger than a batch takes.
+type Fragment struct {
+	First  Offset   // offset of the message's first fragment
+	Index  uint32   // from 0
+	Total  uint32   // fragments of the message
+	Digest [32]byte // SHA-256 of the whole body
 }
 
 // NoTTL is the TTL of an entry that never expires.

@@ -50,9 +50,10 @@ type Hello struct {
 
 // HelloAck is the answer. The link is up only when its verdict is OK.
 type HelloAck struct {
-	Hello   Hello
-	Verdict Verdict
-	Text    string // for people, at most 255 bytes: why not, and what to do
+	Hello      Hello
+	Verdict    Verdict
+	Text       string // for people, at most 255 bytes: why not, and what to do
+	Extensions []TLV
 }
 
 // LaneOpen announces a lane on a connection's link; Short stands for it in Window frames of the same link.
@@ -62,6 +63,7 @@ type LaneOpen struct {
 	Mark          LaneMark
 	FirstRetained Offset
 	LastAssigned  Offset
+	Extensions    []TLV
 }
 
 // LaneState answers LaneOpen: per destination at the receiver what it wants next and how much it may take.
@@ -72,6 +74,7 @@ type LaneState struct {
 	Destinations    []DestState
 	Verdict         Verdict
 	Text            string
+	Extensions      []TLV
 }
 
 // DestState is one destination's line of LaneState.
@@ -98,6 +101,7 @@ type Sidecar struct {
 	Age        time.Duration
 	Bitmap     uint64 // destinations of this copy, over the sealed list
 	Path       []SiteID
+	StoredAt   time.Time // on disk: when the hop stored it; zero on the wire
 	Extensions []TLV
 }
 
@@ -107,6 +111,7 @@ type Ack struct {
 	Cumulative uint64
 	Ranges     []NumberRange
 	Exceptions []Exception
+	Extensions []TLV
 }
 
 // NumberRange is a run of frame numbers, both ends included.
@@ -126,6 +131,7 @@ type Window struct {
 	Destination Destination
 	Next        Offset
 	Bytes       uint32
+	Extensions  []TLV
 }
 
 // SyncReq asks the other end for its durable word on a lane. From destination to origin it asks for a Sync; from origin to destination for a Receipt.
@@ -137,6 +143,7 @@ type SyncReq struct {
 	Store       StoreID
 	Born        time.Time
 	ToOrigin    bool
+	Extensions  []TLV
 }
 
 // Sync is the origin's answer (design 6.3). It tells durable facts alone.
@@ -155,25 +162,31 @@ type Sync struct {
 	OriginStore   StoreID
 	Verdict       Verdict // OK, Fenced (the asking store is older than the newest answered), NoGrant
 	Text          string
+	Extensions    []TLV
 }
 
 // Heartbeat is at least 64 bytes on the wire (a smaller packet draws no stateless reset).
 type Heartbeat struct {
-	Sent    time.Time // sender's wall clock
-	Echo    time.Time // the latest Sent received; zero for none
-	Backlog uint64    // bytes waiting for this link
+	Sent       time.Time // sender's wall clock
+	Echo       time.Time // the latest Sent received; zero for none
+	Backlog    uint64    // bytes waiting for this link
+	Extensions []TLV
 }
 
 // Drain asks the peer to finish; DrainDone says that nothing is left.
-type Drain struct{ Reason string }
+type Drain struct {
+	Reason     string // for people, at most 255 bytes
+	Extensions []TLV
+}
 
 // DrainDone answers Drain.
-type DrainDone struct{}
+type DrainDone struct{ Extensions []TLV }
 
 // Close tells why the connection ends, as far as the sender can still say it.
 type Close struct {
-	Code uint16
-	Text string
+	Code       uint16
+	Text       string
+	Extensions []TLV
 }
 
 func (Hello) Type() FrameType     { return TypeHello }
@@ -190,46 +203,3 @@ func (Heartbeat) Type() FrameType { return TypeHeartbeat }
 func (Drain) Type() FrameType     { return TypeDrain }
 func (DrainDone) Type() FrameType { return TypeDrainDone }
 func (Close) Type() FrameType     { return TypeClose }
-
-// FrameHeaderSize is the bytes before a frame's payload: payload length u32, type u8, flags u8 (bit 0: critical, a reader that does not know the type closes the connection), zero u16.
-const FrameHeaderSize = 8
-
-// FrameHeader is the fixed head of every frame.
-type FrameHeader struct {
-	Length   uint32
-	Type     FrameType
-	Critical bool
-}
-
-// ParseFrameHeader reads FrameHeaderSize bytes and refuses a length over the limit of its type, before anyone allocates for it.
-func ParseFrameHeader(b []byte) (FrameHeader, error) { panic("to be written") }
-
-// ParseFrame reads the payload of a frame; Copy.Batch shares it. An unknown type that is not critical gives nil, nil.
-func ParseFrame(h FrameHeader, payload []byte) (Frame, error) { panic("to be written") }
-
-// AppendFrame appends header and payload. A Copy's batch is appended too; AppendCopyHead leaves it out, for senders that write it by itself.
-func AppendFrame(dst []byte, f Frame) ([]byte, error) { panic("to be written") }
-
-// AppendCopyHead appends a Copy frame up to its batch, whose bytes the caller writes after it.
-func AppendCopyHead(dst []byte, c Copy) ([]byte, error) { panic("to be written") }
-
-// StreamPreamble is the first 4 bytes of every stream: kind, class, zero u16.
-type StreamPreamble struct {
-	Kind  StreamKind
-	Class uint8
-}
-
-// StreamKind tells what a stream carries.
-type StreamKind uint8
-
-// Kinds of streams.
-const (
-	StreamControl StreamKind = 1
-	StreamData    StreamKind = 2
-)
-
-// AppendPreamble appends the 4 bytes.
-func AppendPreamble(dst []byte, p StreamPreamble) []byte { panic("to be written") }
-
-// ParsePreamble reads 4 bytes.
-func ParsePreamble(b []byte) (StreamPreamble, error) { panic("to be written") }

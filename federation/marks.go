@@ -1,5 +1,7 @@
 package federation
 
+import "fmt"
+
 // MarkKind tells what a mark's value is.
 type MarkKind uint8
 
@@ -13,7 +15,7 @@ const (
 	MarkDest     MarkKind = 6 // Lane, Generation, Dest → DestMark
 	MarkVoid     MarkKind = 7 // Lane, Generation → VoidMark
 	MarkOwner    MarkKind = 8 // nothing → OwnerMark
-	MarkCursor   MarkKind = 9 // Lane, Generation, Dest → offset
+	MarkCursor   MarkKind = 9 // Lane, Generation, Dest → CursorMark
 )
 
 // MarkKey names a mark. It is comparable; parts that its kind does not use are zero.
@@ -24,27 +26,101 @@ type MarkKey struct {
 	Dest       Destination
 }
 
-// AppendMarkKey appends a key's bytes.
-func AppendMarkKey(dst []byte, k MarkKey) []byte { panic("to be written") }
+// A mark's key:
+//
+//	 ┌─────────┬──────────┬──────────┬────────────────┬─────────────┐
+//	 │ kind u8 │ parts u8 │ [lane]   │ [generation 8] │ [site, tgt] │
+//	 └─────────┴──────────┴──────────┴────────────────┴─────────────┘
+//
+//	field   valid                                             a reader does with a bad one
+//	kind    any: a kind of a later version is kept as it is
+//	parts   bit 0 lane, 1 generation, 2 destination follow    refuses: ErrCorrupt, also when a known kind has other parts than
+//	                                                          MarkKind says, and when a part of an unknown kind is zero
+//
+// (docs/design.md section 13, Marks.)
+const (
+	partLane       = 1 << 0
+	partGeneration = 1 << 1
+	partDest       = 1 << 2
+	partAll        = partLane | partGeneration | partDest
+)
 
-// ParseMarkKey reads a key and returns what follows it.
-func ParseMarkKey(b []byte) (MarkKey, []byte, error) { panic("to be written") }
+// partsOf gives the parts of a known kind.
+func partsOf(k MarkKind) (parts uint8, known bool) {
+	switch k {
+	case MarkJournal, MarkReceipt, MarkDest, MarkCursor:
+		return partAll, true
+	case MarkLaneHigh, MarkVoid:
+		return partLane | partGeneration, true
+	case MarkLane:
+		return partLane, true
+	case MarkPeer:
+		return partDest, true
+	case MarkOwner:
+		return 0, true
+	}
+	return 0, false
+}
 
-// The values of marks encode themselves and are parsed by the function beside them. Errors wrap ErrCorrupt, ErrVersion or ErrUnknownCritical.
+// parts are those that are not zero.
+func (k MarkKey) parts() (parts uint8) {
+	if k.Lane != (Lane{}) {
+		parts |= partLane
+	}
+	if k.Generation != 0 {
+		parts |= partGeneration
+	}
+	if k.Dest != (Destination{}) {
+		parts |= partDest
+	}
+	return parts
+}
 
-func (j Journal) Encode() []byte                 { panic("to be written") }
-func ParseJournal(b []byte) (Journal, error)     { panic("to be written") }
-func (r Receipt) Encode() []byte                 { panic("to be written") } // the same bytes as the RECEIPT frame's payload
-func ParseReceipt(b []byte) (Receipt, error)     { panic("to be written") }
-func (m LaneMark) Encode() []byte                { panic("to be written") }
-func ParseLaneMark(b []byte) (LaneMark, error)   { panic("to be written") }
-func (m LaneHigh) Encode() []byte                { panic("to be written") }
-func ParseLaneHigh(b []byte) (LaneHigh, error)   { panic("to be written") }
-func (m PeerMark) Encode() []byte                { panic("to be written") }
-func ParsePeerMark(b []byte) (PeerMark, error)   { panic("to be written") }
-func (m DestMark) Encode() []byte                { panic("to be written") }
-func ParseDestMark(b []byte) (DestMark, error)   { panic("to be written") }
-func (m VoidMark) Encode() []byte                { panic("to be written") }
-func ParseVoidMark(b []byte) (VoidMark, error)   { panic("to be written") }
-func (m OwnerMark) Encode() []byte               { panic("to be written") }
-func ParseOwnerMark(b []byte) (OwnerMark, error) { panic("to be written") }
+// AppendMarkKey appends a key's bytes. A key with parts that its kind does not use, or without those that it uses, is a bug and panics.
+func AppendMarkKey(dst []byte, k MarkKey) []byte {
+	parts, known := partsOf(k.Kind)
+	if !known {
+		parts = k.parts()
+	}
+	w := writer{b: dst}
+	if k.parts()&^parts != 0 {
+		w.fail("parts %#x, its kind uses %#x", k.parts(), parts)
+	}
+	w.u8(uint8(k.Kind))
+	w.u8(parts)
+	if parts&partLane != 0 {
+		w.lane(k.Lane)
+	}
+	if parts&partGeneration != 0 {
+		w.u64(uint64(k.Generation))
+	}
+	if parts&partDest != 0 {
+		w.destination(k.Dest)
+	}
+	return w.must("mark key", k)
+}
+
+// ParseMarkKey reads a key and returns what follows it. Errors wrap ErrCorrupt or ErrUnknownCritical.
+func ParseMarkKey(b []byte) (MarkKey, []byte, error) {
+	r := reader{b: b}
+	k := MarkKey{Kind: MarkKind(r.u8())}
+	parts := r.u8()
+	if parts&partLane != 0 {
+		k.Lane = r.lane()
+	}
+	if parts&partGeneration != 0 {
+		k.Generation = Generation(r.u64())
+	}
+	if parts&partDest != 0 {
+		k.Dest = r.destination()
+	}
+	want, known := partsOf(k.Kind)
+	if !known {
+		want = k.parts()
+	}
+	r.refuse(parts != want, "parts %#x, want %#x", parts, want)
+	if r.err != nil {
+		return MarkKey{}, nil, fmt.Errorf("key of mark kind %d: %w", k.Kind, r.err)
+	}
+	return k, r.b, nil
+}
