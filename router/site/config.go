@@ -1,0 +1,172 @@
+package site
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/topology/yamlfile"
+)
+
+// Config is a router's own file: what differs between the routers of one topology. docs/configuration.md is its reference.
+// Paths in it are absolute: the file's are relative to the folder that it lies in.
+type Config struct {
+	// Site is the name of this site in the topology.
+	Site federation.SiteID
+	// Federation is the topology's; it stands in the certificates.
+	Federation string
+	// DataDir holds the admin socket, the last good topology and, unless Store says otherwise, the store.
+	DataDir      string
+	Broker       BrokerConfig
+	Store        StoreConfig
+	Etcd         *EtcdConfig // nil: the topology comes from TopologyFile
+	TopologyFile string      // empty: it comes from Etcd
+	// Listen is the UDP address for the peers, for example ":7443".
+	Listen       string
+	Certificates CertificateFiles
+	Log          LogConfig
+}
+
+// BrokerConfig tells how to reach the site's AMQP broker.
+type BrokerConfig struct {
+	URL         string // amqp:// or amqps://host:port/vhost, without user and password
+	Username    string
+	Password    Secret
+	Authorities string // PEM file for amqps; empty: the system's
+	Certificate string // PEM file of a client certificate for amqps, with Key; empty: none
+	Key         string
+}
+
+// StoreConfig tells where the spool is.
+type StoreConfig struct {
+	Dir         string // of file://
+	Quota       uint64 // bytes; 0: the topology's, else the spool's default
+	SegmentSize uint64 // bytes; 0: the spool's default
+}
+
+// URL is the store's URL.
+func (s StoreConfig) URL() string { return "file://" + s.Dir }
+
+// EtcdConfig tells how to reach the etcd that holds the topology.
+type EtcdConfig struct {
+	Endpoints   []string // https://host:2379
+	Username    string
+	Password    Secret
+	Certificate string // PEM files; empty: none
+	Key         string
+	Authorities string // empty: the system's
+	Timeout     time.Duration
+}
+
+// CertificateFiles are the files of the site's identity, PEM each.
+type CertificateFiles struct{ Certificate, Key, Authorities string }
+
+// LogConfig tells what is logged to standard error.
+type LogConfig struct {
+	Level string // debug, info, warn, error
+	JSON  bool   // one JSON object a line instead of text
+}
+
+// AdminSocket is the path of the admin channel.
+func (c *Config) AdminSocket() string { return filepath.Join(c.DataDir, "admin.sock") }
+
+// LastGoodTopology is the path of the copy of the topology that survives etcd.
+func (c *Config) LastGoodTopology() string { return filepath.Join(c.DataDir, "topology.yaml") }
+
+// Defaults of the file.
+const (
+	DefaultConfigPath = "/etc/cloudqueue/router.yaml"
+	DefaultDataDir    = "/var/lib/cloudqueue"
+	DefaultListen     = ":7443"
+	DefaultFederation = "cloudqueue"
+	minSegment        = 1 << 20 // chosen: below it the segments' own parts (header, checkpoint, footer) outweigh what they hold
+)
+
+// ReadConfig reads the file at path. The error is yamlfile.Problems when the file says something wrong: all of it at once,
+// with line, column, and what to write.
+func ReadConfig(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("router file: %w: name one with --config, or write one as docs/configuration.md shows", err)
+	}
+	defer f.Close() // read only
+	src, err := io.ReadAll(io.LimitReader(f, yamlfile.MaxSource+1))
+	if err != nil {
+		return nil, fmt.Errorf("router file: %w", err)
+	}
+	return ParseConfig(path, src)
+}
+
+// ParseConfig reads a file's text; paths in it are relative to the folder of name.
+func ParseConfig(name string, src []byte) (*Config, error) {
+	folder, err := filepath.Abs(filepath.Dir(name))
+	if err != nil {
+		return nil, fmt.Errorf("router file %s: %w", name, err)
+	}
+	p := configParser{folder: folder}
+	p.file = yamlfile.Decode(name, src, &p.in)
+	if p.file.Root != nil {
+		p.fill()
+	}
+	if err := p.file.Err(); err != nil {
+		return nil, err
+	}
+	return &p.out, nil
+}
+
+// configSchema is the file as it stands.
+type configSchema struct {
+	Site         string             `yaml:"site"`
+	Federation   string             `yaml:"federation"`
+	DataDir      string             `yaml:"data-dir"`
+	Listen       string             `yaml:"listen"`
+	Broker       brokerSchema       `yaml:"broker"`
+	Store        storeSchema        `yaml:"store"`
+	Etcd         *etcdSchema        `yaml:"etcd"`
+	Topology     *topologySchema    `yaml:"topology"`
+	Certificates certificatesSchema `yaml:"certificates"`
+	Log          logSchema          `yaml:"log"`
+}
+
+type brokerSchema struct {
+	URL         string `yaml:"url"`
+	Username    string `yaml:"username"`
+	Password    Secret `yaml:"password"`
+	Authorities string `yaml:"authorities"`
+	Certificate string `yaml:"certificate"`
+	Key         string `yaml:"key"`
+}
+
+type storeSchema struct {
+	URL         string        `yaml:"url"`
+	Quota       yamlfile.Size `yaml:"quota"`
+	SegmentSize yamlfile.Size `yaml:"segment-size"`
+}
+
+type etcdSchema struct {
+	Endpoints   []string      `yaml:"endpoints"`
+	Username    string        `yaml:"username"`
+	Password    Secret        `yaml:"password"`
+	Authorities string        `yaml:"authorities"`
+	Certificate string        `yaml:"certificate"`
+	Key         string        `yaml:"key"`
+	Timeout     time.Duration `yaml:"timeout"`
+}
+
+type topologySchema struct {
+	File string `yaml:"file"`
+}
+
+type certificatesSchema struct {
+	Certificate string `yaml:"certificate"`
+	Key         string `yaml:"key"`
+	Authorities string `yaml:"authorities"`
+}
+
+type logSchema struct {
+	Level  string `yaml:"level"`
+	Format string `yaml:"format"`
+}

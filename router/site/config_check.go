@@ -1,0 +1,228 @@
+package site
+
+import (
+	"cmp"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/topology/yamlfile"
+)
+
+// configParser makes a Config of what the file says and reports what it may not say. It goes on after a problem.
+type configParser struct {
+	folder string
+	file   *yamlfile.File
+	in     configSchema
+	out    Config
+}
+
+func (p *configParser) fill() {
+	p.out.Site = federation.SiteID(p.name("site", p.in.Site, "-", "site: ams"))
+	p.out.Federation = p.name("federation", cmp.Or(p.in.Federation, DefaultFederation), "-", "federation: acme")
+	p.out.DataDir = p.path(cmp.Or(p.in.DataDir, DefaultDataDir))
+	p.out.Listen = p.listen(cmp.Or(p.in.Listen, DefaultListen))
+	p.fillBroker()
+	p.fillStore()
+	p.fillTopology()
+	p.fillCertificates()
+	p.fillLog()
+}
+
+// missing reports a key that must be there.
+func (p *configParser) missing(path, write string) { p.file.Report(path, write, "%s is missing", path) }
+
+func (p *configParser) name(path, value, extra, write string) string {
+	if value == "" {
+		p.missing(path, write)
+		return ""
+	}
+	good := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune(extra, r)
+	}
+	if len(value) > federation.MaxName || strings.IndexFunc(value, func(r rune) bool { return !good(r) }) >= 0 {
+		p.file.Report(path, "1 to 63 of a-z, 0-9 and "+extra, "%q is no name of a %s", value, path)
+	}
+	return value
+}
+
+// path makes a path of the file absolute; empty stays empty.
+func (p *configParser) path(value string) string {
+	if value == "" || filepath.IsAbs(value) {
+		return value
+	}
+	return filepath.Join(p.folder, value)
+}
+
+func (p *configParser) listen(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	number, portErr := strconv.ParseUint(port, 10, 16)
+	switch {
+	case err != nil:
+		p.file.Report("listen", `":7443" or 192.0.2.1:7443`, "%q is no address with a port", address)
+	case portErr != nil || number == 0:
+		p.file.Report("listen", "a port from 1 to 65535", "%q is no port", port)
+	case host != "" && !isAddress(host):
+		p.file.Report("listen", `the address of an interface, or ":`+port+`" for all of them`, "%q is no IP address", host)
+	}
+	return address
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+func (p *configParser) fillBroker() {
+	in := p.in.Broker
+	p.out.Broker = BrokerConfig{URL: in.URL, Username: in.Username, Password: p.secret(in.Password),
+		Authorities: p.path(in.Authorities), Certificate: p.path(in.Certificate), Key: p.path(in.Key)}
+	p.pair("broker", in.Certificate, in.Key)
+	if in.URL == "" {
+		p.missing("broker.url", "broker: {url: amqp://127.0.0.1:5672}")
+		return
+	}
+	u, err := url.Parse(in.URL)
+	if err != nil || u.Host == "" || u.Scheme != "amqp" && u.Scheme != "amqps" {
+		p.file.Report("broker.url", "amqp://host:5672/vhost or amqps://host:5671/vhost", "this is no URL of an AMQP broker")
+		return
+	}
+	if u.User != nil {
+		p.file.Report("broker.url", "the URL without a user, and username: "+u.User.Username(), "the user does not belong in the URL")
+	}
+	if u.Scheme == "amqp" && cmp.Or(in.Authorities, in.Certificate, in.Key) != "" {
+		p.file.Report("broker.url", "amqps://"+u.Host+u.Path, "certificates are given, but this URL does not use TLS")
+	}
+	p.brokerLogin(in)
+}
+
+func (p *configParser) brokerLogin(in brokerSchema) {
+	if in.Username == "" && in.Password != "" {
+		p.file.Report("broker.username", "username: NAME", "a password is given without a username")
+	}
+	if in.Username != "" && in.Password == "" && in.Certificate == "" && !p.file.Failed("broker.password") {
+		p.file.Report("broker.password", "password: file:/run/secrets/broker or password: env:BROKER_PASSWORD", "broker.password is missing")
+	}
+}
+
+// pair wants a certificate and its key, or neither.
+func (p *configParser) pair(path, certificate, key string) {
+	if certificate != "" && key == "" {
+		p.file.Report(path+".key", "key: PATH", "a certificate is given without its key")
+	}
+	if certificate == "" && key != "" {
+		p.file.Report(path+".certificate", "certificate: PATH", "a key is given without its certificate")
+	}
+}
+
+// secret makes the path of a file: reference absolute.
+func (p *configParser) secret(s Secret) Secret {
+	if path, ok := strings.CutPrefix(string(s), "file:"); ok {
+		return Secret("file:" + p.path(path))
+	}
+	return s
+}
+
+func (p *configParser) fillStore() {
+	in := p.in.Store
+	p.out.Store = StoreConfig{Dir: filepath.Join(p.out.DataDir, "spool"), Quota: uint64(in.Quota), SegmentSize: uint64(in.SegmentSize)}
+	if in.SegmentSize != 0 && in.SegmentSize < minSegment {
+		p.file.Report("store.segment-size", "64MiB", "%s is too small for a segment", in.SegmentSize)
+	}
+	if in.URL == "" {
+		return
+	}
+	dir, what := StoreDir(in.URL)
+	if what != "" {
+		p.file.Report("store.url", "file:///var/lib/cloudqueue/spool", "%s", what)
+	}
+	p.out.Store.Dir = dir
+}
+
+// StoreDir gives the directory that a store's URL names, or says what is wrong with it.
+func StoreDir(text string) (dir, what string) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return "", "this is no URL"
+	case u.Scheme == "hdfs":
+		return "", "stores on HDFS come with a later version"
+	case u.Scheme != "file":
+		return "", "a store's URL begins with file://"
+	case u.Host != "":
+		return "", "a store's path is absolute: three slashes follow file:"
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", "a store's URL has no parameters"
+	case !filepath.IsAbs(u.Path) || filepath.Clean(u.Path) == "/":
+		return "", "a store needs a folder of its own"
+	}
+	return filepath.Clean(u.Path), ""
+}
+
+func (p *configParser) fillTopology() {
+	switch {
+	case p.in.Etcd != nil && p.in.Topology != nil:
+		p.file.Report("topology", "either etcd or topology", "the topology comes from etcd already")
+	case p.in.Etcd != nil:
+		p.fillEtcd(p.in.Etcd)
+	case p.in.Topology == nil:
+		p.missing("etcd", "etcd: {endpoints: [https://host:2379]}, or topology: {file: PATH}")
+	case p.in.Topology.File == "":
+		p.missing("topology.file", "topology: {file: PATH}")
+	default:
+		p.out.TopologyFile = p.path(p.in.Topology.File)
+	}
+}
+
+func (p *configParser) fillEtcd(in *etcdSchema) {
+	p.out.Etcd = &EtcdConfig{Endpoints: in.Endpoints, Username: in.Username, Password: p.secret(in.Password),
+		Certificate: p.path(in.Certificate), Key: p.path(in.Key), Authorities: p.path(in.Authorities), Timeout: cmp.Or(in.Timeout, 5*time.Second)}
+	p.pair("etcd", in.Certificate, in.Key)
+	if len(in.Endpoints) == 0 {
+		p.missing("etcd.endpoints", "endpoints: [https://host:2379]")
+	}
+	for i, endpoint := range in.Endpoints {
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
+			p.file.Report("etcd.endpoints["+strconv.Itoa(i)+"]", "https://host:2379", "this is no URL of an etcd member")
+		}
+	}
+	if in.Timeout != 0 && (in.Timeout < 100*time.Millisecond || in.Timeout > time.Minute) {
+		p.file.Report("etcd.timeout", "5s", "%v is outside of 100ms to 1m", in.Timeout)
+	}
+	if in.Username != "" && in.Password == "" && !p.file.Failed("etcd.password") {
+		p.file.Report("etcd.password", "password: file:/run/secrets/etcd or password: env:ETCD_PASSWORD", "etcd.password is missing")
+	}
+}
+
+func (p *configParser) fillCertificates() {
+	in := p.in.Certificates
+	p.out.Certificates = CertificateFiles{p.path(in.Certificate), p.path(in.Key), p.path(in.Authorities)}
+	if in == (certificatesSchema{}) {
+		p.missing("certificates", "certificates: {certificate: ams.crt, key: ams.key, authorities: ca.crt}, as `cloudqueue pki issue` makes them")
+		return
+	}
+	for _, part := range []struct{ key, value string }{{"certificate", in.Certificate}, {"key", in.Key}, {"authorities", in.Authorities}} {
+		if part.value == "" {
+			p.missing("certificates."+part.key, part.key+": PATH")
+		}
+	}
+}
+
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+func (p *configParser) fillLog() {
+	p.out.Log = LogConfig{Level: cmp.Or(p.in.Log.Level, "info"), JSON: p.in.Log.Format == "json"}
+	if !slices.Contains(logLevels, p.out.Log.Level) {
+		p.file.Report("log.level", strings.Join(logLevels, ", "), "%q is no level", p.out.Log.Level)
+	}
+	if f := p.in.Log.Format; f != "" && f != "json" && f != "text" {
+		p.file.Report("log.format", "text or json", "%q is no format", f)
+	}
+}

@@ -1,0 +1,201 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cloudqueue/topology/yamlfile"
+)
+
+// good has every part that a file needs.
+const good = `site: ams
+broker: {url: "amqp://127.0.0.1:5672"}
+topology: {file: topology.yaml}
+certificates: {certificate: ams.crt, key: ams.key, authorities: ca.crt}
+`
+
+func TestConfigFillsDefaultsAndMakesPathsAbsolute(t *testing.T) {
+	got, err := ParseConfig("/etc/cloudqueue/router.yaml", []byte(good))
+	want := &Config{
+		Site: "ams", Federation: "cloudqueue", DataDir: "/var/lib/cloudqueue", Listen: ":7443",
+		Broker:       BrokerConfig{URL: "amqp://127.0.0.1:5672"},
+		Store:        StoreConfig{Dir: "/var/lib/cloudqueue/spool"},
+		TopologyFile: "/etc/cloudqueue/topology.yaml",
+		Certificates: CertificateFiles{"/etc/cloudqueue/ams.crt", "/etc/cloudqueue/ams.key", "/etc/cloudqueue/ca.crt"},
+		Log:          LogConfig{Level: "info"},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestConfigTakesEveryKey(t *testing.T) {
+	got, err := ParseConfig("/etc/cloudqueue/router.yaml", []byte(`
+site: ams
+federation: acme
+data-dir: data
+listen: 192.0.2.1:7070
+broker:
+  url: amqps://broker.ams:5671/prod
+  username: cq
+  password: file:broker.secret
+  authorities: /pki/ca.crt
+  certificate: /pki/broker.crt
+  key: /pki/broker.key
+store: {url: file:///spool/cq/, quota: 400GiB, segment-size: 16MiB}
+etcd:
+  endpoints: [https://etcd-1:2379, "http://[::1]:2379/"]
+  username: cq
+  password: env:ETCD_PASSWORD
+  authorities: /pki/etcd-ca.crt
+  certificate: /pki/etcd.crt
+  key: /pki/etcd.key
+  timeout: 2s
+certificates: {certificate: /pki/ams.crt, key: /pki/ams.key, authorities: /pki/ca.crt}
+log: {level: debug, format: json}
+`))
+	want := &Config{
+		Site: "ams", Federation: "acme", DataDir: "/etc/cloudqueue/data", Listen: "192.0.2.1:7070",
+		Broker: BrokerConfig{URL: "amqps://broker.ams:5671/prod", Username: "cq", Password: "file:/etc/cloudqueue/broker.secret",
+			Authorities: "/pki/ca.crt", Certificate: "/pki/broker.crt", Key: "/pki/broker.key"},
+		Store: StoreConfig{Dir: "/spool/cq", Quota: 400 << 30, SegmentSize: 16 << 20},
+		Etcd: &EtcdConfig{Endpoints: []string{"https://etcd-1:2379", "http://[::1]:2379/"}, Username: "cq", Password: "env:ETCD_PASSWORD",
+			Authorities: "/pki/etcd-ca.crt", Certificate: "/pki/etcd.crt", Key: "/pki/etcd.key", Timeout: 2 * time.Second},
+		Certificates: CertificateFiles{"/pki/ams.crt", "/pki/ams.key", "/pki/ca.crt"},
+		Log:          LogConfig{Level: "debug", JSON: true},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestConfigSaysWhereEachMistakeIsAndWhatToWrite(t *testing.T) {
+	const f = "router.yaml:"
+	for _, c := range []struct {
+		name, change, by string // change "" appends
+		want             string
+	}{
+		{"unknown key", "site: ams", "site: ams\nlissten: :7443", f + `2:1: lissten: unknown key "lissten"; write listen`},
+		{"key of another style", "site: ams", "site: ams\ndata_dir: /var", f + `2:1: data_dir: unknown key "data_dir"; write data-dir`},
+		{"unknown nested key", "broker: {url", "broker: {usernam: x, url", f + `2:10: broker.usernam: unknown key "usernam"; write username`},
+		{"repeated key", "site: ams", "site: ams\nsite: nyc", f + `2:1: site: the key "site" stands here twice, first in line 1`},
+		{"site missing", "site: ams", "listen: \":7443\"", f + "1:1: site: site is missing; write site: ams"},
+		{"site with capitals", "site: ams", "site: AMS", f + `1:7: site: "AMS" is no name of a site; write 1 to 63 of a-z, 0-9 and -`},
+		{"site too long", "site: ams", "site: " + strings.Repeat("a", 64), "is no name of a site"},
+		{"site that is a list", "site: ams", "site: [ams]", f + "1:7: site: a single value is wanted here, there is a list"},
+		{"federation with a space", "site: ams", "site: ams\nfederation: a b", f + `2:13: federation: "a b" is no name of a federation`},
+		{"listen without a port", "site: ams", "site: ams\nlisten: 192.0.2.1", f + `2:9: listen: "192.0.2.1" is no address with a port; write ":7443" or 192.0.2.1:7443`},
+		{"listen on port 0", "site: ams", "site: ams\nlisten: 192.0.2.1:0", f + `2:9: listen: "0" is no port; write a port from 1 to 65535`},
+		{"listen on a name", "site: ams", "site: ams\nlisten: ams.example.net:7443", f + `2:9: listen: "ams.example.net" is no IP address; write the address of an interface, or ":7443" for all of them`},
+		{"broker missing", "broker: {url: \"amqp://127.0.0.1:5672\"}", "", "broker.url: broker.url is missing; write broker: {url: amqp://127.0.0.1:5672}"},
+		{"broker URL of another kind", "amqp://127.0.0.1:5672", "http://127.0.0.1:15672", f + "2:15: broker.url: this is no URL of an AMQP broker; write amqp://host:5672/vhost or amqps://host:5671/vhost"},
+		{"broker URL with a password", "amqp://127", "amqp://cq:hunter2@127", f + "2:15: broker.url: a URL with a password does not belong in this file"},
+		{"broker URL with a user", "amqp://127", "amqp://cq@127", f + "2:15: broker.url: the user does not belong in the URL; write the URL without a user, and username: cq"},
+		{"password in clear", "broker: {", "broker: {username: cq, password: hunter2, ", f + "2:34: broker.password: a secret does not belong in this file; write file:/path or env:NAME where this file knows the key"},
+		{"reference to nothing", "broker: {", "broker: {username: cq, password: \"env:\", ", f + "2:34: broker.password: this reference names nothing; write file:/path or env:NAME"},
+		{"password without a username", "broker: {", "broker: {password: env:P, ", "broker.username: a password is given without a username; write username: NAME"},
+		{"username without a password", "broker: {", "broker: {username: cq, ", "broker.password: broker.password is missing; write password: file:/run/secrets/broker or password: env:BROKER_PASSWORD"},
+		{"certificates without TLS", "broker: {", "broker: {authorities: ca.crt, ", "broker.url: certificates are given, but this URL does not use TLS; write amqps://127.0.0.1:5672"},
+		{"certificate without its key", "broker: {url: \"amqp:", "broker: {certificate: c.crt, url: \"amqps:", "broker.key: a certificate is given without its key; write key: PATH"},
+		{"store on HDFS", "site: ams", "site: ams\nstore: {url: hdfs://nn/cq}", f + "2:14: store.url: stores on HDFS come with a later version; write file:///var/lib/cloudqueue/spool"},
+		{"store with two slashes", "site: ams", "site: ams\nstore: {url: file://var/cq}", "store.url: a store's path is absolute: three slashes follow file:"},
+		{"store that is a path", "site: ams", "site: ams\nstore: {url: /var/cq}", "store.url: a store's URL begins with file://"},
+		{"store that is the root", "site: ams", "site: ams\nstore: {url: file:///}", "store.url: a store needs a folder of its own"},
+		{"quota without a unit", "site: ams", "site: ams\nstore: {quota: 400}", f + `2:16: store.quota: the size "400" has no unit; write 64MiB or 500GB`},
+		{"quota with a wrong unit", "site: ams", "site: ams\nstore: {quota: 400Gib}", `store.quota: "Gib" is no unit of a size`},
+		{"segment too small", "site: ams", "site: ams\nstore: {segment-size: 4KiB}", "store.segment-size: 4KiB is too small for a segment; write 64MiB"},
+		{"topology missing", "topology: {file: topology.yaml}", "", "etcd: etcd is missing; write etcd: {endpoints: [https://host:2379]}, or topology: {file: PATH}"},
+		{"topology twice", "topology: {", "etcd: {endpoints: [\"https://e:2379\"]}\ntopology: {", f + "4:11: topology: the topology comes from etcd already; write either etcd or topology"},
+		{"topology without a file", "topology: {file: topology.yaml}", "topology: {}", "topology.file: topology.file is missing; write topology: {file: PATH}"},
+		{"etcd without endpoints", "topology: {file: topology.yaml}", "etcd: {}", "etcd.endpoints: etcd.endpoints is missing; write endpoints: [https://host:2379]"},
+		{"endpoint without a scheme", "topology: {file: topology.yaml}", "etcd: {endpoints: [\"etcd-1:2379\"]}", "etcd.endpoints[0]: this is no URL of an etcd member; write https://host:2379"},
+		{"one endpoint as a text", "topology: {file: topology.yaml}", "etcd: {endpoints: \"https://e:2379\"}", `etcd.endpoints: a list is wanted here, there is a single value; write ["https://e:2379"]`},
+		{"timeout without a unit", "topology: {file: topology.yaml}", "etcd: {timeout: 5, endpoints: [\"https://e:2379\"]}", `etcd.timeout: the duration "5" has no unit; write 30s, 6h or 500ms`},
+		{"timeout too long", "topology: {file: topology.yaml}", "etcd: {timeout: 2h, endpoints: [\"https://e:2379\"]}", "etcd.timeout: 2h0m0s is outside of 100ms to 1m; write 5s"},
+		{"certificates missing", "certificates: {certificate: ams.crt, key: ams.key, authorities: ca.crt}", "", "certificates: certificates is missing; write certificates: {certificate: ams.crt"},
+		{"key missing", "key: ams.key, ", "", "certificates.key: certificates.key is missing; write key: PATH"},
+		{"key material", "key: ams.key", "key: \"-----BEGIN EC PRIVATE KEY-----\"", "certificates.key: key material does not belong in this file; write the path of a file"},
+		{"unknown level", "site: ams", "site: ams\nlog: {level: trace}", f + `2:14: log.level: "trace" is no level; write debug, info, warn, error`},
+		{"unknown format", "site: ams", "site: ams\nlog: {format: xml}", `log.format: "xml" is no format; write text or json`},
+		{"an anchor", "site: ams", "site: &a ams", "anchors, aliases and merge keys are not part of this format"},
+		{"no YAML", "site: ams", "site: [", "router.yaml:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			src := strings.Replace(good, c.change, c.by, 1)
+			if src == good {
+				t.Fatalf("%q is not in the file", c.change)
+			}
+			_, err := ParseConfig("router.yaml", []byte(src))
+			var problems yamlfile.Problems
+			if !errors.As(err, &problems) || len(problems) != 1 || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %d problems:\n%v\nwant one with:\n%s", len(problems), err, c.want)
+			}
+			if strings.Contains(fmt.Sprint(err), "hunter2") {
+				t.Error("the error repeats the secret")
+			}
+		})
+	}
+}
+
+func TestConfigReportsAllMistakesAtOnceInTheOrderOfTheFile(t *testing.T) {
+	_, err := ParseConfig("r.yaml", []byte("sight: ams\nlog: {level: loud}\nbroker: {url: x}\nstore: {quota: 1}\n"))
+	var problems yamlfile.Problems
+	if !errors.As(err, &problems) {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, p := range problems {
+		paths = append(paths, p.Path)
+	}
+	want := []string{"certificates", "etcd", "sight", "site", "log.level", "broker.url", "store.quota"}
+	if diff := cmp.Diff(want, paths); diff != "" {
+		t.Errorf("(-want +got):\n%s\n%v", diff, err)
+	}
+}
+
+func TestReadConfigOfAMissingFileSaysHowToNameOne(t *testing.T) {
+	_, err := ReadConfig(filepath.Join(t.TempDir(), "router.yaml"))
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "--config") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSecretIsReadFromAFileOrTheEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) Secret {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return Secret("file:" + path)
+	}
+	t.Setenv("CLOUDQUEUE_TEST_SECRET", " with blanks ")
+	for name, c := range map[string]struct {
+		secret Secret
+		want   string
+		fails  string
+	}{
+		"none":            {"", "", ""},
+		"environment":     {"env:CLOUDQUEUE_TEST_SECRET", " with blanks ", ""},
+		"unset":           {"env:CLOUDQUEUE_TEST_UNSET", "", "CLOUDQUEUE_TEST_UNSET is not set"},
+		"file":            {write("a", "hunter2"), "hunter2", ""},
+		"file with lines": {write("b", "hunter2\r\n"), "hunter2", ""},
+		"empty file":      {write("c", "\n"), "", "empty"},
+		"large file":      {write("d", strings.Repeat("x", maxSecret+1)), "", "over"},
+		"missing file":    {Secret("file:" + filepath.Join(dir, "e")), "", "no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := c.secret.Read()
+			if got != c.want || (err == nil) != (c.fails == "") || !strings.Contains(fmt.Sprint(err), c.fails) {
+				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.fails)
+			}
+		})
+	}
+}
