@@ -74,7 +74,13 @@ func parseUnit(text string, units []unit, what, example string) (int64, error) {
 		}
 		return 0, &Mistake{What: fmt.Sprintf("the %s %q is too large", what, text), Write: example}
 	}
-	return 0, &Mistake{What: fmt.Sprintf("%q is no unit of a %s", suffix, what), Write: "a unit of " + suffixes(units)}
+	write := "a unit of " + suffixes(units)
+	for _, u := range units {
+		if strings.EqualFold(u.suffix, suffix) {
+			write = strings.TrimSuffix(text, suffix) + u.suffix
+		}
+	}
+	return 0, &Mistake{What: fmt.Sprintf("%q is no unit of a %s", suffix, what), Write: write}
 }
 
 func suffixes(units []unit) string {
