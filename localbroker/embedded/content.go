@@ -1,0 +1,98 @@
+package embedded
+
+import "encoding/binary"
+
+// content is a message on its way in: basic.publish, then a header, then as many body frames as its size needs.
+type content struct {
+	expected contentPart
+	exchange string
+	key      string
+	publish  publishFlags
+	props    properties
+	size     int64
+	body     []byte
+}
+
+// contentPart is what has to come next on a channel.
+type contentPart int
+
+const (
+	expectMethod contentPart = iota
+	expectHeader
+	expectBody
+)
+
+type publishFlags struct{ mandatory bool }
+
+func (c *content) reset() { *c = content{} }
+
+// begin notes a basic.publish.
+//
+//	reserved short · exchange shortstr · routing-key shortstr · bits mandatory, immediate
+func (ch *channel) beginPublish(d *decoder) *exception {
+	d.short()
+	exchange, key, flags := d.shortString(), d.shortString(), d.bits()
+	if d.broken {
+		return nil
+	}
+	ch.content = content{expected: expectHeader, exchange: exchange, key: key, publish: publishFlags{mandatory: flags.has(0)}}
+	if flags.has(1) {
+		return fail(replyNotImplemented, "immediate=true")
+	}
+	return nil
+}
+
+// header takes a content header's payload, which it does not keep.
+//
+//	class short · weight short · body size longlong · properties
+func (ch *channel) header(payload []byte) *exception {
+	c := &ch.content
+	if c.expected != expectHeader {
+		return fail(replyUnexpectedFrame, "unexpected content header frame on channel %d", ch.id)
+	}
+	if len(payload) < 14 {
+		return fail(replyFrameError, "content header of %d bytes", len(payload))
+	}
+	if class := binary.BigEndian.Uint16(payload); class != basicClass {
+		return fail(replyUnexpectedFrame, "expected content header for class %d, got one for class %d instead", basicClass, class)
+	}
+	size := binary.BigEndian.Uint64(payload[4:])
+	if limit := ch.broker.limits.MessageBytes; size > uint64(limit) {
+		return fail(replyPreconditionFailed, "message size %d is larger than configured max size %d", size, limit)
+	}
+	props, ok := scanProperties(append([]byte(nil), payload[12:]...))
+	if !ok {
+		return fail(replyInternalError, "the property list cannot be decoded")
+	}
+	c.props, c.size, c.expected = props, int64(size), expectBody
+	return nil
+}
+
+// room returns where the next n bytes of the body go. Memory grows with what has come, not with what was announced, except
+// that a body of one frame gets its exact size at once.
+func (ch *channel) room(n int) ([]byte, *exception) {
+	c := &ch.content
+	if c.expected != expectBody {
+		return nil, fail(replyUnexpectedFrame, "unexpected content body frame on channel %d", ch.id)
+	}
+	have := len(c.body)
+	if int64(have)+int64(n) > c.size {
+		return nil, fail(replyFrameError, "body of %d bytes where %d were announced", have+n, c.size)
+	}
+	if c.body == nil {
+		c.body = make([]byte, n)
+		return c.body, nil
+	}
+	c.body = append(c.body, make([]byte, n)...)
+	return c.body[have:], nil
+}
+
+// complete takes the message out once all of it is here.
+func (ch *channel) complete() (content, bool) {
+	c := ch.content
+	if c.expected != expectBody || int64(len(c.body)) < c.size {
+		return content{}, false
+	}
+	ch.content.reset()
+	return c, true
+}
