@@ -86,6 +86,20 @@ type LSN uint64
 // Span is a run of offsets, both ends included. It is empty when Last < First.
 type Span struct{ First, Last Offset }
 
+// Empty tells whether no offset is in the span.
+func (s Span) Empty() bool { return s.Last < s.First }
+
+// Contains tells whether the offset is in the span.
+func (s Span) Contains(n Offset) bool { return s.First <= n && n <= s.Last }
+
+// Count is the number of offsets in the span.
+func (s Span) Count() uint64 {
+	if s.Empty() {
+		return 0
+	}
+	return uint64(s.Last - s.First + 1)
+}
+
 // Destination is (site, target) of a route. Target 0 is "same exchange and key".
 type Destination struct {
 	Site   SiteID
