@@ -9,7 +9,7 @@ import (
 )
 
 // destinations checks where a route goes, and numbers the mapped ones.
-func (b *builder) destinations(path string, in []toSchema) []RouteDestination {
+func (b *builder) destinations(path string, in []toSchema) []target {
 	if len(in) == 0 {
 		b.file.Report(path, "to: [{site: nyc}]", "the route goes nowhere")
 	}
@@ -17,9 +17,10 @@ func (b *builder) destinations(path string, in []toSchema) []RouteDestination {
 		b.file.Report(path, "a second route for the rest", "%d destinations, the limit is %d", len(in), federation.MaxDestinations)
 		return nil
 	}
-	all := make([]RouteDestination, len(in))
+	all := make([]target, len(in))
 	for i, to := range in {
-		all[i] = b.destination(fmt.Sprintf("%s[%d]", path, i), to)
+		at := fmt.Sprintf("%s[%d]", path, i)
+		all[i] = target{RouteDestination: b.destination(at, to), explicit: to.Target != nil, at: b.file.Problem(at, "", "")}
 	}
 	b.checkDistinct(path, all)
 	b.number(path, in, all)
@@ -62,7 +63,7 @@ func (d RouteDestination) mapping() string {
 	return string(text)
 }
 
-func (b *builder) checkDistinct(path string, all []RouteDestination) {
+func (b *builder) checkDistinct(path string, all []target) {
 	first := map[string]int{}
 	for i, to := range all {
 		if j, repeated := first[to.mapping()]; repeated && to.Site != "" {
@@ -74,7 +75,7 @@ func (b *builder) checkDistinct(path string, all []RouteDestination) {
 
 // number gives target 0 to the plain destinations and, to the mapped ones, what `target` says or else the lowest number
 // that is free, in the order of the file.
-func (b *builder) number(path string, in []toSchema, all []RouteDestination) {
+func (b *builder) number(path string, in []toSchema, all []target) {
 	used := map[int]bool{}
 	for i, to := range in {
 		if to.Target == nil {
@@ -117,5 +118,3 @@ func (r *Route) digest() [sha256.Size]byte {
 	}
 	return sha256.Sum256(text)
 }
-
-func (b *builder) warn() {}

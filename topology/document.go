@@ -29,6 +29,8 @@ type Document struct {
 	allLinked  bool
 	classes    []string // by index
 	routes     []Route  // by lane
+	targets    map[federation.RouteID][]target
+	accepts    []string // digests that this document may replace although something strands
 	warnings   Problems
 }
 

@@ -3,7 +3,10 @@ package topology
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
+	"strings"
 
 	"cloudqueue/federation"
 	"cloudqueue/topology/yamlfile"
@@ -44,6 +47,17 @@ func (b *builder) checkHead() {
 	}
 	b.doc.federation = cmp.Or(b.in.Federation, DefaultFederation)
 	b.checkName("federation", "federation", b.doc.federation)
+	for i, digest := range b.in.Accept {
+		if !validDigest(digest) {
+			b.file.Report(fmt.Sprintf("accept-stranding[%d]", i), "the first 12 digits or more of the digest that `topology plan` shows", "%q is no digest of a document", digest)
+		}
+	}
+	b.doc.accepts = b.in.Accept
+}
+
+func validDigest(text string) bool {
+	_, err := hex.DecodeString(text + strings.Repeat("0", len(text)%2))
+	return err == nil && len(text) >= 12 && len(text) <= 2*sha256.Size && text == strings.ToLower(text)
 }
 
 // checkName accepts what can stand in a certificate, in the name of a queue and in a DNS label.

@@ -42,6 +42,7 @@ func (b *builder) addClasses() {
 
 func (b *builder) addRoutes() {
 	ids := map[string]string{}
+	b.doc.targets = map[federation.RouteID][]target{}
 	for _, name := range sortedKeys(b.in.Routes) {
 		in := b.in.Routes[name]
 		path := "routes." + name
@@ -67,11 +68,13 @@ func (b *builder) addRoute(path, name, id string, in routeSchema) {
 	route := Route{ID: federation.RouteID(id), Name: name, Strict: in.Order == "strict", TrustUserID: in.TrustUserID}
 	b.setHow(path, &route, in)
 	route.Source = b.source(path+".from", id, in.From)
-	destinations := b.destinations(path+".to", in.To)
+	targets := b.destinations(path+".to", in.To)
+	b.doc.targets[route.ID] = targets
 	for _, origin := range b.origins(path+".from", in.From) {
 		r := route
 		r.Lane = federation.Lane{Origin: origin, Route: route.ID}
-		r.Destinations = b.destinationsFrom(path, origin, in, destinations)
+		b.checkReach(path, origin, in, targets)
+		r.Destinations = destinationsOf(targets, origin)
 		r.Digest = r.digest()
 		if len(r.Destinations) > 0 {
 			b.doc.routes = append(b.doc.routes, r)
@@ -114,23 +117,18 @@ func (s Site) has(labels map[string]string) bool {
 	return true
 }
 
-// destinationsFrom leaves the origin itself out of a route that starts at several sites, and checks the links.
-func (b *builder) destinationsFrom(path string, origin federation.SiteID, in routeSchema, all []RouteDestination) []RouteDestination {
-	var kept []RouteDestination
-	for i, to := range all {
+// checkReach reports destinations that no link leads to. A route that starts at several sites leaves out the origin itself.
+func (b *builder) checkReach(path string, origin federation.SiteID, in routeSchema, targets []target) {
+	for i, to := range targets {
 		at := fmt.Sprintf("%s.to[%d].site", path, i)
 		switch {
 		case to.Site == origin && in.From.Site != "":
 			b.file.Report(at, "another site", "the route starts at %s and ends there", origin)
-		case to.Site == origin:
-		case b.knows(origin) && b.knows(to.Site) && !b.doc.mayForward(origin, to.Site):
+		case to.Site != origin && b.knows(origin) && b.knows(to.Site) && !b.doc.mayForward(origin, to.Site):
 			b.file.Report(at, fmt.Sprintf("{between: [%s, %s]} under links", origin, to.Site),
 				"no link goes from %s to %s, and forwarding through another site comes with a later version", origin, to.Site)
-		default:
-			kept = append(kept, to)
 		}
 	}
-	return kept
 }
 
 func (b *builder) knows(site federation.SiteID) bool {

@@ -10,6 +10,7 @@ import (
 type schema struct {
 	APIVersion string                 `yaml:"api-version"`
 	Federation string                 `yaml:"federation"`
+	Accept     []string               `yaml:"accept-stranding"`
 	Sites      map[string]siteSchema  `yaml:"sites"`
 	Links      *[]linkSchema          `yaml:"links"`
 	Classes    map[string]classSchema `yaml:"classes"`

@@ -1,0 +1,112 @@
+package topology
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cloudqueue/topology/yamlfile"
+)
+
+// The last good copy is a YAML file that a person can read and a router can be given as its topology: one line of
+// comment, then the document byte for byte.
+//
+//	# cloudqueue-last-good {"version":7,"sha256":"…","origin":"etcd","numbers":{…},"written":"…"}\n
+//	document
+//
+//	field    type              meaning
+//	version  integer           of etcd; 0: from a plain file
+//	sha256   64 hex digits     of the document's bytes; another one: the file is damaged and is not used
+//	origin   etcd or file      where the document came from
+//	numbers  object            Numbers
+//	written  RFC 3339          when, for people
+//
+// A reader refuses a first line without the prefix, over maxHead bytes, or that is no JSON; unknown fields are ignored.
+type lastGoodHead struct {
+	Version uint64    `json:"version"`
+	SHA256  string    `json:"sha256"`
+	Origin  string    `json:"origin"`
+	Numbers Numbers   `json:"numbers,omitempty"`
+	Written time.Time `json:"written"`
+}
+
+const (
+	lastGoodPrefix = "# cloudqueue-last-good "
+	maxHead        = 8 << 20 // bytes; numbers of 100,000 lanes' destinations take 6 MiB
+)
+
+// lastGood is a document with where it came from.
+type lastGood struct {
+	Stored
+	origin string
+}
+
+// writeLastGood replaces the file at path, durably: after a crash it holds the old copy or the new one.
+func writeLastGood(path string, good lastGood, now time.Time) error {
+	digest := good.Digest()
+	head, err := json.Marshal(lastGoodHead{Version: good.Version, SHA256: hex.EncodeToString(digest[:]), Origin: good.origin, Numbers: good.Numbers, Written: now.UTC()})
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, bytes.Join([][]byte{[]byte(lastGoodPrefix), head, []byte("\n"), good.Source}, nil))
+}
+
+// replaceFile writes beside the file, syncs, renames over it and syncs the folder: the name is durable only then.
+func replaceFile(path string, content []byte) error {
+	temporary := path + ".tmp"
+	if err := writeSynced(temporary, content); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+func writeSynced(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// readLastGood gives the copy at path. fs.ErrNotExist: there was none yet. Other errors: it is damaged or cannot be read.
+func readLastGood(path string) (lastGood, error) {
+	text, err := readLimited(path, maxHead+yamlfile.MaxSource)
+	if err != nil {
+		return lastGood{}, err
+	}
+	line, source, found := bytes.Cut(text, []byte("\n"))
+	encoded, isHead := bytes.CutPrefix(line, []byte(lastGoodPrefix))
+	var head lastGoodHead
+	if !found || !isHead || json.Unmarshal(encoded, &head) != nil {
+		return lastGood{}, fmt.Errorf("%s: the first line is not that of a last good copy", path)
+	}
+	good := lastGood{Stored{Version: head.Version, Source: source, Numbers: head.Numbers}, head.Origin}
+	if digest := good.Digest(); hex.EncodeToString(digest[:]) != head.SHA256 {
+		return lastGood{}, fmt.Errorf("%s: the document has another digest than its first line says", path)
+	}
+	return good, nil
+}
+
+// absent tells whether an error of readLastGood means that there is no copy yet.
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
