@@ -34,13 +34,16 @@ demo: build ## three sites on this machine, a cut link, a killed router, the bal
 	@$(BIN)/cloudqueue demo $(if $(STAY),--stay)
 
 test-chaos: ## real brokers, etcd and routers under at least 30 kills; prints the table (CHAOS_SEED, CHAOS_KILLS)
-	@scripts/with-brokers go test -count=1 -v -timeout 30m -tags 'integration chaos' -run TestChaos ./sim/chaos
+	@scripts/needs rabbitmq
+	go test -count=1 -v -timeout 30m -tags 'integration chaos' -run TestChaos ./sim/chaos
 
 test-backlog: build ## 10 GB stored: time to the first delivery, memory at 1 GB and at 10 GB
-	@scripts/with-brokers go test -count=1 -v -timeout 60m -tags 'integration backlog' -run TestBacklog ./sim/bench
+	@scripts/needs rabbitmq
+	go test -count=1 -v -timeout 60m -tags 'integration backlog' -run TestBacklog ./sim/backlog
 
 bench-local: build ## Cloudqueue, Shovel and Federation side by side on this machine
-	@scripts/with-brokers go run ./sim/bench/local -router $(BIN)/cloudqueue
+	@scripts/needs rabbitmq
+	go run ./sim/bench -router $(BIN)/cloudqueue -json $(BIN)/bench-local.json
 
 fuzz: ## every decoder for FUZZTIME=30s each
 	@scripts/fuzz
