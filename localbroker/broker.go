@@ -3,6 +3,8 @@ package localbroker
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 
 	"cloudqueue/federation"
 )
@@ -14,61 +16,108 @@ var (
 )
 
 // Broker is the router's side of the site's broker.
-type Broker struct{ cfg Config }
+type Broker struct {
+	cfg        Config
+	target     target
+	consuming  *link
+	publishing *link
 
-// New checks the config. Nothing is dialled before Run.
-func New(cfg Config) (*Broker, error) { panic("to be written") }
+	mu      sync.Mutex      // guards what follows
+	running context.Context // of Run; nil before it
+	ended   bool
+	waiting []part         // made before Run
+	parts   sync.WaitGroup // Add only while not ended
+}
+
+// part is a consumer or a publisher: a goroutine of Run.
+type part interface{ run(ctx context.Context) }
+
+// New checks the config and reports everything that is wrong with it. Nothing is dialled before Run.
+func New(cfg Config) (*Broker, error) {
+	cfg, to, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{cfg: cfg, target: to}
+	b.consuming = b.newLink("consuming")
+	b.publishing = b.newLink("publishing")
+	return b, nil
+}
+
+func (b *Broker) newLink(name string) *link {
+	return &link{name: name, cfg: &b.cfg, target: &b.target, box: newStateBox(b.cfg.Logger.With("part", name+" connection"), stateDown, "not started")}
+}
 
 // Run keeps two connections, one for consuming and one for publishing, until ctx ends; then everything unacked is
 // left to the broker, every unanswered publish is Unknown and has been told, and nothing runs any more. It runs once.
-func (b *Broker) Run(ctx context.Context) error { panic("to be written") }
+func (b *Broker) Run(ctx context.Context) error {
+	linkCtx, stopLinks := context.WithCancel(context.WithoutCancel(ctx)) // the parts say goodbye first
+	defer stopLinks()
+	if !b.begin(ctx) {
+		return errors.New("a broker runs once")
+	}
+	var links sync.WaitGroup
+	links.Go(func() { b.consuming.run(linkCtx) })
+	links.Go(func() { b.publishing.run(linkCtx) })
+	<-ctx.Done()
+	b.mu.Lock()
+	b.ended = true
+	b.mu.Unlock()
+	b.parts.Wait()
+	stopLinks()
+	links.Wait()
+	return ctx.Err()
+}
+
+func (b *Broker) begin(ctx context.Context) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.running != nil {
+		return false
+	}
+	b.running = ctx
+	for _, p := range b.waiting {
+		b.parts.Go(func() { p.run(ctx) })
+	}
+	b.waiting = nil
+	return true
+}
+
+// adopt lets p run as soon as Run does. After Run it gets a context that has ended.
+func (b *Broker) adopt(p part) {
+	b.mu.Lock()
+	switch {
+	case b.running == nil:
+		b.waiting = append(b.waiting, p)
+	case !b.ended:
+		b.parts.Go(func() { p.run(b.running) })
+	}
+	late := b.ended
+	b.mu.Unlock()
+	if late {
+		p.run(b.running) // returns at once
+	}
+}
+
+// disown tells whether p never ran, and takes care that it never will.
+func (b *Broker) disown(p part) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.Index(b.waiting, p)
+	if i < 0 {
+		return false
+	}
+	b.waiting = slices.Delete(b.waiting, i, i+1)
+	return true
+}
 
 // Status tells of both connections.
 type Status struct {
-	Consuming  federation.PartState // running, connecting, down
+	Consuming  federation.PartState // running, connecting, down, closed
 	Publishing federation.PartState // the same, or alarm: the broker takes nothing
 }
 
 // Status may be called at any time.
-func (b *Broker) Status() Status { panic("to be written") }
-
-// Consumer makes a consumer of source. It works while Run does, until it is closed.
-func (b *Broker) Consumer(source federation.Source) *Consumer { panic("to be written") }
-
-// Publisher makes the publisher that holds the owner lock cq.owner.<site>.<index>. It works while Run does, until it is closed.
-func (b *Broker) Publisher(index uint32) *Publisher { panic("to be written") }
-
-// CheckExchange asks whether an exchange exists, on a channel of its own. A missing one is declared durably with
-// declareType, or is ErrMissing when that is empty.
-func (b *Broker) CheckExchange(ctx context.Context, name, declareType string) error {
-	panic("to be written")
+func (b *Broker) Status() Status {
+	return Status{Consuming: b.consuming.status(), Publishing: b.publishing.status()}
 }
-
-// Finding is one line of what Inspect found.
-type Finding struct {
-	Subject string // connection, exchange orders, queue cq.out.orders …
-	Level   Level
-	Text    string
-	Fix     string // what to type or to change; empty when Level is Good
-}
-
-// Level tells how bad a finding is.
-type Level uint8
-
-// Levels of findings.
-const (
-	Good    Level = iota
-	Unknown       // AMQP alone cannot see it
-	Unsafe        // it works, and messages may be lost or doubled
-	Broken        // it does not work
-)
-
-// Wish is what Inspect looks at.
-type Wish struct {
-	Sources   []federation.Source
-	Exchanges []string // to publish to
-	Publisher uint32   // index of the owner lock
-}
-
-// Inspect dials connections of its own (Run need not run) and looks without changing anything.
-func (b *Broker) Inspect(ctx context.Context, wish Wish) []Finding { panic("to be written") }

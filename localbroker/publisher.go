@@ -2,26 +2,283 @@ package localbroker
 
 import (
 	"context"
+	"fmt"
+	"sync"
 
 	"cloudqueue/federation"
+	"cloudqueue/localbroker/amqpwire"
 )
 
-// Publisher publishes on one channel, with the owner lock held by that channel itself.
-type Publisher struct{}
+// Publisher publishes on one channel, with the owner lock held by that channel itself. Each channel is an incarnation; when it ends,
+// everything unanswered is told and Acquire begins the next one.
+type Publisher struct {
+	broker *Broker
+	queue  string // of the owner lock
+	box    *stateBox
 
-// Acquire waits until the channel is open in confirm mode and holds the lock, and names the incarnation. Errors: ctx's, ErrClosed.
-func (p *Publisher) Acquire(ctx context.Context) (incarnation uint64, err error) {
-	panic("to be written")
+	acquiring chan struct{} // capacity 1: who acquires holds it
+	wake      chan struct{} // capacity 1, to run: there is something to tell
+	quit      chan struct{} // closed by the first Close, or at the end of Run
+	done      chan struct{} // closed when everything has been told and nothing runs
+
+	mu          sync.Mutex // guards what follows, between the callers, run and the reading goroutine
+	current     *tenure    // nil while there is none
+	incarnation uint64
+	told        []settled // to be told by run, in order; bounded by two windows and the callers of Publish
+	closed      bool
+	over        bool   // run has ended
+	changed     signal // the window has room, or the incarnation is over
 }
 
-// Publish sends m as mandatory and later calls outcome exactly once, from the publisher's one goroutine. It waits while the
-// window is full or the broker has an alarm. m must not change before its outcome.
+// Publisher makes the publisher that holds the owner lock cq.owner.<site>.<index>. It works while Run does, until it is closed.
+func (b *Broker) Publisher(index uint32) *Publisher {
+	queue := fmt.Sprintf("cq.owner.%s.%d", b.cfg.Site, index)
+	p := &Publisher{broker: b, queue: queue, box: newStateBox(b.cfg.Logger.With("part", "publisher", "lock", queue), stateWaiting, "not started"),
+		acquiring: make(chan struct{}, 1), wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	b.adopt(p)
+	return p
+}
+
+// Acquire waits until the channel is open in confirm mode and holds the lock, and names the incarnation. It gives the same one
+// until that is over. State says what it waits for. Errors: ctx's, ErrClosed.
+func (p *Publisher) Acquire(ctx context.Context) (incarnation uint64, err error) {
+	select {
+	case p.acquiring <- struct{}{}:
+		defer func() { <-p.acquiring }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	retry := backoff{least: p.broker.cfg.RetryMin / 4, most: p.broker.cfg.RetryMin * 4} // the lock is free milliseconds after its owner's end
+	for {
+		incarnation, closed := p.held()
+		if incarnation != 0 {
+			return incarnation, nil
+		}
+		if closed {
+			return 0, ErrClosed
+		}
+		incarnation, err := p.tryAcquire(ctx)
+		if err == nil {
+			p.box.set(stateRunning, "", "")
+			return incarnation, nil
+		}
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if err != errWoken {
+			p.explain(err)
+			wait(ctx, retry.next(), p.quit)
+		}
+	}
+}
+
+func (p *Publisher) held() (incarnation uint64, closed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current == nil {
+		return 0, p.closed
+	}
+	return p.current.incarnation, p.closed
+}
+
+// tryAcquire waits for a connection that takes something, and tries once.
+func (p *Publisher) tryAcquire(ctx context.Context) (uint64, error) {
+	if p.broker.publishing.status().State != stateRunning {
+		p.box.set(stateWaiting, "no connection to the broker", "")
+	}
+	s, err := p.broker.publishing.wait(ctx, p.quit)
+	if err != nil {
+		return 0, err
+	}
+	reason, changed := s.wire.watchAlarm()
+	if reason == "" {
+		return p.acquire(ctx, s)
+	}
+	p.box.set(stateAlarm, reason, fixAlarm)
+	select { // after any of them everything is looked at again
+	case <-changed:
+	case <-p.quit:
+	case <-ctx.Done():
+	}
+	return 0, errWoken
+}
+
+// Publish sends m as mandatory and later calls outcome exactly once, from the publisher's one goroutine, in no promised order. It waits
+// while the window is full, the socket is behind or the broker has an alarm. When the incarnation is over, or ctx ends before m was sent, the outcome is
+// Unknown. m must not change before its outcome. outcome must not block and must not publish. Two messages that are equal in every
+// byte and unanswered at the same time may both end Unknown with code 312, when the broker returns one of them.
 func (p *Publisher) Publish(ctx context.Context, incarnation uint64, m federation.Message, outcome func(federation.Outcome)) {
-	panic("to be written")
+	c := amqpwire.Content{Exchange: m.Exchange, Key: m.RoutingKey, Mandatory: true, Properties: m.Properties, Body: m.Body}
+	for {
+		changed := p.try(incarnation, m, &c, outcome)
+		if changed == nil {
+			return
+		}
+		select { // after changed it is tried again
+		case <-changed:
+		case <-ctx.Done():
+			p.mu.Lock()
+			p.settle(outcome, federation.Outcome{Kind: federation.Unknown, Text: "not sent: " + ctx.Err().Error()})
+			p.mu.Unlock()
+			return
+		}
+	}
+}
+
+// try sends m or settles it, or gives what to wait for.
+func (p *Publisher) try(incarnation uint64, m federation.Message, c *amqpwire.Content, outcome func(federation.Outcome)) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.current
+	if t == nil || t.incarnation != incarnation {
+		p.settle(outcome, federation.Outcome{Kind: federation.Unknown, Text: "the channel is over"})
+		return nil
+	}
+	if t.window.full() || len(p.told) >= len(t.window.slots) {
+		return p.changed.wait()
+	}
+	if text := t.tooLarge(c); text != "" {
+		p.settle(outcome, federation.Outcome{Kind: federation.TooLarge, Text: text})
+		return nil
+	}
+	changed, err := t.ch.wire.publish(t.session.client.Config.FrameSize, c)
+	if err != nil {
+		p.settle(outcome, federation.Outcome{Kind: federation.Unknown, Text: err.Error()})
+		return nil
+	}
+	if changed == nil {
+		t.window.add(m, outcome)
+	}
+	return changed
+}
+
+// tooLarge says why a message cannot be sent; empty when it can.
+func (t *tenure) tooLarge(c *amqpwire.Content) string {
+	limit := t.publisher.broker.cfg.MaxMessageSize
+	if shown := t.session.bodyLimit.Load(); shown > 0 {
+		limit = min(limit, shown)
+	}
+	frameMax := t.session.client.Config.FrameSize
+	switch {
+	case len(c.Exchange) > federation.MaxShortString || len(c.Key) > federation.MaxShortString:
+		return fmt.Sprintf("the exchange or the routing key has more than %d bytes", federation.MaxShortString)
+	case int64(len(c.Body)) > limit:
+		return fmt.Sprintf("the body has %d bytes, over the limit of %d", len(c.Body), limit)
+	case !c.FitsHeader(frameMax):
+		return fmt.Sprintf("the properties have %d bytes, over what fits a frame of %d", len(c.Properties), frameMax)
+	}
+	return ""
+}
+
+// settle queues an outcome to be told. The caller holds mu.
+func (p *Publisher) settle(outcome func(federation.Outcome), result federation.Outcome) {
+	if p.over {
+		go outcome(result) // run has ended; the caller may hold what outcome needs, so not from here
+		return
+	}
+	p.told = append(p.told, settled{outcome, result})
+	wakeUp(p.wake)
+}
+
+// run tells outcomes until ctx ends or Close.
+func (p *Publisher) run(ctx context.Context) {
+	for {
+		select { // each round tells what there is
+		case <-p.wake:
+			p.tell()
+			continue
+		case <-p.quit:
+		case <-ctx.Done():
+		}
+		break
+	}
+	p.retire(ctx)
+}
+
+// tell calls the outcomes that are due.
+func (p *Publisher) tell() {
+	p.mu.Lock()
+	due := p.told
+	p.told = nil
+	p.mu.Unlock()
+	for _, s := range due {
+		s.outcome(s.result)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.told == nil {
+		clear(due)
+		p.told = due[:0]
+	}
+	p.changed.fire()
+}
+
+// retire gives the lock back and tells the last outcomes.
+func (p *Publisher) retire(ctx context.Context) {
+	p.mu.Lock()
+	p.closed = true
+	t := p.current
+	p.mu.Unlock()
+	if t != nil {
+		p.release(ctx, t)
+	}
+	p.mu.Lock()
+	p.over = true
+	p.mu.Unlock()
+	p.tell()
+	p.box.set(stateClosed, "", "")
+	p.quitOnce()
+	close(p.done)
+}
+
+// release closes the channel; confirms that still come count.
+func (p *Publisher) release(ctx context.Context, t *tenure) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingGrace)
+	defer cancel()
+	if reason, _ := t.session.wire.alarm(); reason == "" {
+		_ = t.ch.close(ctx) // over in any case
+	} else {
+		t.ch.leave() // the broker does not read
+	}
+	t.over(closing{text: "the publisher was closed"})
+}
+
+func (p *Publisher) quitOnce() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	select {
+	case <-p.quit:
+	default:
+		close(p.quit)
+	}
 }
 
 // State tells what the publisher does or waits for.
-func (p *Publisher) State() federation.PartState { panic("to be written") }
+func (p *Publisher) State() federation.PartState {
+	state := p.box.get()
+	if state.State != stateRunning {
+		return state
+	}
+	if p.broker.publishing.status().State == stateAlarm {
+		return p.broker.publishing.status()
+	}
+	if incarnation, _ := p.held(); incarnation == 0 {
+		return federation.PartState{State: stateWaiting, Reason: "the channel ended", Since: state.Since}
+	}
+	return state
+}
 
-// Close gives the lock back; what is unanswered is Unknown, and has been told when Close returns nil.
-func (p *Publisher) Close(ctx context.Context) error { panic("to be written") }
+// Close gives the lock back. Nil: what was unanswered is Unknown, and everything has been told. Errors: ctx's; closing goes on all the same.
+func (p *Publisher) Close(ctx context.Context) error {
+	p.quitOnce()
+	if p.broker.disown(p) {
+		p.retire(ctx)
+	}
+	select { // when both are ready either answer is true
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

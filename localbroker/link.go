@@ -1,0 +1,136 @@
+package localbroker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"cloudqueue/federation"
+)
+
+// link keeps one connection to the broker: it dials, and when the session ends for whatever reason it dials again.
+type link struct {
+	name   string // consuming, publishing
+	cfg    *Config
+	target *target
+	box    *stateBox
+
+	mu      sync.Mutex // guards session and changed
+	session *session   // nil while there is none
+	changed signal
+}
+
+const (
+	steady       = 10 * time.Second // a session that lasted longer was a good one: dial again at once
+	closingGrace = 2 * time.Second  // for the goodbye of a clean stop
+)
+
+// run keeps the connection until ctx ends.
+func (l *link) run(ctx context.Context) {
+	retry := backoff{least: l.cfg.RetryMin, most: l.cfg.RetryMax}
+	for ctx.Err() == nil {
+		started := time.Now()
+		err := l.serve(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if time.Since(started) > steady {
+			retry.reset()
+		}
+		pause := retry.next()
+		reason, fix := explainConnection(err)
+		l.box.set(stateDown, reason, fix)
+		wait(ctx, pause, nil)
+	}
+	l.box.set(stateClosed, "", "")
+}
+
+// serve dials and keeps one session until it ends.
+func (l *link) serve(ctx context.Context) error {
+	if l.box.get().State != stateDown { // while it stays down the reason is worth more
+		l.box.set(stateConnecting, "", "")
+	}
+	s, err := dial(ctx, l.cfg, l.target, l.name)
+	if err != nil {
+		return err
+	}
+	l.publish(s)
+	l.box.set(stateRunning, "", "")
+	select { // when both are ready the session is closed and gone either way
+	case <-s.wire.gone:
+	case <-ctx.Done():
+	}
+	l.publish(nil)
+	if ctx.Err() != nil {
+		s.close(closingGrace)
+		return ctx.Err()
+	}
+	s.finish()
+	return s.wire.reason()
+}
+
+func (l *link) publish(s *session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.session = s
+	l.changed.fire()
+}
+
+// wait gives the session, as soon as there is one.
+func (l *link) wait(ctx context.Context, wake <-chan struct{}) (*session, error) {
+	for {
+		l.mu.Lock()
+		s, changed := l.session, l.changed.wait()
+		l.mu.Unlock()
+		if s != nil {
+			return s, nil
+		}
+		select { // after changed or wake everything is looked at again
+		case <-changed:
+		case <-wake:
+			return nil, errWoken
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+var errWoken = errors.New("something else to do")
+
+// status is the state, with the alarm of the session laid over it.
+func (l *link) status() federation.PartState {
+	state := l.box.get()
+	l.mu.Lock()
+	s := l.session
+	l.mu.Unlock()
+	if s == nil {
+		return state
+	}
+	if reason, since := s.wire.alarm(); reason != "" {
+		return federation.PartState{State: stateAlarm, Reason: reason, Fix: fixAlarm, Since: since}
+	}
+	return state
+}
+
+const fixAlarm = "free memory or disk at the broker: rabbitmq-diagnostics alarms"
+
+// explainConnection says why there is no connection and what to do.
+func explainConnection(err error) (reason, fix string) {
+	code, text := fault(err)
+	switch {
+	case errors.Is(err, amqp.ErrSASL):
+		return "the broker offers no login mechanism that we know", "add auth_mechanism=amqplain or external to the broker URL"
+	case code == amqp.AccessRefused || errors.Is(err, amqp.ErrCredentials):
+		return "the broker refuses the user name or the password", "check username and password in the router's file; rabbitmqctl authenticate_user NAME"
+	case code == amqp.NotAllowed && strings.Contains(text, "vhost"):
+		return text, "check the vhost in the broker URL; rabbitmqctl list_vhosts; rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*'"
+	case code != 0:
+		return fmt.Sprintf("the broker closed the connection: %d %s", code, text), ""
+	}
+	return err.Error(), "check that the broker runs and that the broker URL names it: rabbitmq-diagnostics listeners"
+}
