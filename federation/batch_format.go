@@ -23,7 +23,8 @@ import (
 //	off  size  field              valid                          a reader does with a bad one
 //	0    4     magic              "CQB1"                         refuses: ErrCorrupt
 //	4    1     version            1                              refuses: ErrVersion
-//	5    1     codec              0 none, 1 s2, 2 zstd           passes on; Open refuses: ErrCodec
+//	5    1     codec              0 none, 1 s2 (one block), 2 zstd (one frame, RFC 8878, with its content size)
+//	                                                             unknown: passes on; Open refuses: ErrCodec
 //	6    2     flags              BatchFlags, bits 0–3           refuses: ErrUnknownCritical; Open: ErrCorrupt when the entries say otherwise
 //	8    2     header length      99–4096, with the variable part  refuses: ErrCorrupt
 //	10   2     zero               0                              refuses: ErrCorrupt

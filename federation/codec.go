@@ -28,7 +28,8 @@ type Coder struct {
 // NewCoder makes the coders of all codecs, each with concurrency 1.
 func NewCoder() (*Coder, error) {
 	compressor, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstdLevel),
-		zstd.WithEncoderCRC(false)) // the batch has a CRC32C and a SHA-256 of its own
+		zstd.WithEncoderCRC(false),   // the batch has a CRC32C and a SHA-256 of its own
+		zstd.WithSingleSegment(true)) // so that a frame always tells its content size
 	if err != nil {
 		return nil, fmt.Errorf("zstd encoder: %w", err)
 	}
@@ -69,10 +70,20 @@ func (c *Coder) decompress(body []byte, codec Codec, rawLength int) ([]byte, err
 	case CodecS2:
 		return decompressS2(body, rawLength)
 	case CodecZstd:
-		raw, err := c.decompressor.DecodeAll(body, make([]byte, 0, rawLength))
-		return exactly(raw, rawLength, err)
+		return c.decompressZstd(body, rawLength)
 	}
 	return nil, fmt.Errorf("%w %d", ErrCodec, codec)
+}
+
+func (c *Coder) decompressZstd(body []byte, rawLength int) ([]byte, error) {
+	// The frame must say its length, and say the right one: without it DecodeAll grows the buffer before it sees that the cap is
+	// exceeded, and prints to stderr.
+	var h zstd.Header
+	if err := h.Decode(body); err != nil || !h.HasFCS || h.FrameContentSize != uint64(rawLength) {
+		return nil, fmt.Errorf("%w: zstd frame of %d bytes (told: %t), header says %d (%v)", ErrCorrupt, h.FrameContentSize, h.HasFCS, rawLength, err)
+	}
+	raw, err := c.decompressor.DecodeAll(body, make([]byte, 0, rawLength))
+	return exactly(raw, rawLength, err)
 }
 
 func decompressS2(body []byte, rawLength int) ([]byte, error) {
