@@ -1,7 +1,9 @@
 package wan
 
 import (
-	"context"
+	"cmp"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"time"
@@ -51,31 +53,52 @@ type Config struct {
 	MaxBatch int
 }
 
-// Handler takes what the peers send. The router implements it, through an adapter.
-type Handler interface {
-	// Greet decides about a peer that said hello, for every connection. OK means that the peer's store id, birth, epoch, last LSN and boot id are
-	// durable here; any other verdict refuses the peer, which is shown the text. It may wait for a commit; ctx bounds it.
-	Greet(ctx context.Context, hello federation.Hello) (federation.Verdict, string)
-	// Up is called once per link, when HELLO_ACK with OK went both ways, and before any other call with this link. It must not block.
-	Up(link *Link)
-	// Down is called once per link that was up, after every outstanding answer was called with LinkLost and after the last Copy or Control of this
-	// link returned. The next Up for this peer comes after it.
-	Down(link *Link, reason error)
-	// Copy takes a frame. The callee owns c and its bytes. It must return quickly: it runs on the stream's only reader. answer is to be called exactly once,
-	// from any goroutine, before or after Copy returned; when the link is gone it does nothing. Frames of one lane come in the order in which the peer sent
-	// them, unless the lane moved between connections; frames of different lanes come at once from several goroutines.
-	Copy(link *Link, c federation.Copy, answer func(verdict federation.Verdict, retry time.Duration))
-	// Control takes LaneOpen, LaneState, Window, Receipt, SyncReq and Sync, one at a time and in order per link. It must return quickly.
-	Control(link *Link, f federation.Frame)
+// check finds everything that is wrong.
+func (c *Config) check() error {
+	var wrong []error
+	for _, m := range []struct {
+		missing bool
+		text    string
+	}{
+		{c.Federation == "", "Federation is empty"},
+		{c.Site == "", "Site is empty"},
+		{c.Identity == nil, "Identity is nil"},
+		{c.Hello == nil, "Hello is nil"},
+		{c.Handler == nil, "Handler is nil"},
+		{c.Conn == nil && c.Listen == "", "neither Listen nor Conn is set"},
+		{c.MaxBatch < 0 || c.MaxBatch > defaultMaxBatch, fmt.Sprintf("MaxBatch is %d: at most %d", c.MaxBatch, defaultMaxBatch)},
+	} {
+		if m.missing {
+			wrong = append(wrong, errors.New(m.text))
+		}
+	}
+	if c.Identity != nil {
+		if id := c.Identity(); id.Site() != c.Site || id.Federation() != c.Federation {
+			wrong = append(wrong, fmt.Errorf("the certificate is for site %q of federation %q, this router is %q of %q", id.Site(), id.Federation(), c.Site, c.Federation))
+		}
+	}
+	return errors.Join(wrong...)
 }
 
-// Peer is a site that we have a link with.
-type Peer struct {
-	Site federation.SiteID
-	// Addresses are "host:port", tried in order. Without any the peer can only dial us.
-	Addresses []string
-	// Dial allows us to dial. When both sides can dial, the lower site id does and the other one takes over when it fails.
-	Dial bool
-	// PeerDials says that the peer has an address of ours too, so that with a lower site id it dials first. When false we dial at once.
-	PeerDials bool
+const defaultMaxBatch = federation.MaxEncodedBatch + federation.MaxBatchHeader
+
+// fill sets the defaults.
+func (c *Config) fill() {
+	for _, d := range []struct {
+		value *time.Duration
+		std   time.Duration
+	}{
+		{&c.Heartbeat, time.Second}, {&c.DeadAfter, 3500 * time.Millisecond}, {&c.HandshakeTimeout, 3 * time.Second}, {&c.HelloTimeout, 5 * time.Second},
+		{&c.GreetTimeout, 4 * time.Second}, {&c.RedialMin, 500 * time.Millisecond}, {&c.RedialMax, 30 * time.Second}, {&c.TakeOver, 10 * time.Second},
+		{&c.AckDelay, 2 * time.Millisecond}, {&c.StalledAfter, 10 * time.Second},
+	} {
+		if *d.value == 0 {
+			*d.value = d.std
+		}
+	}
+	c.QueueBytes = cmp.Or(c.QueueBytes, 1<<20)
+	c.MaxBatch = cmp.Or(c.MaxBatch, defaultMaxBatch)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
 }

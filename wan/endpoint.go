@@ -1,19 +1,189 @@
 package wan
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cloudqueue/federation"
+
+	"github.com/quic-go/quic-go"
+)
 
 // Endpoint is a site's end of all its links, on one UDP socket.
-type Endpoint struct{}
+type Endpoint struct {
+	cfg       Config
+	logger    *slog.Logger
+	socket    net.PacketConn
+	transport *quic.Transport
+	refused   tally
+	doorman   *doorman
+	draining  atomic.Bool   // no new links
+	changed   chan struct{} // capacity 1: the set of peers is another one
+
+	mu         sync.Mutex // SetPeers, Status and connections that come in meet here
+	neighbours map[federation.SiteID]*neighbour
+	sites      map[federation.SiteID]int // accepted connections by site
+	random     *rand.Rand                // for pauses
+
+	tasks sync.WaitGroup // accepted connections and dial loops
+}
 
 // New checks the configuration and opens the socket. It starts nothing. The error lists everything that is wrong.
-func New(cfg Config) (*Endpoint, error) { panic("to be written") }
+func New(cfg Config) (*Endpoint, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	cfg.fill()
+	e := &Endpoint{cfg: cfg, logger: cfg.Logger, socket: cfg.Conn, changed: make(chan struct{}, 1), neighbours: map[federation.SiteID]*neighbour{},
+		sites: map[federation.SiteID]int{}, random: rand.New(rand.NewPCG(newLinkID(), newLinkID()))}
+	e.doorman = newDoorman(&e.refused)
+	if e.socket == nil {
+		socket, err := net.ListenPacket("udp", cfg.Listen)
+		if err != nil {
+			return nil, fmt.Errorf("listen on %q: %w", cfg.Listen, err)
+		}
+		e.socket = socket
+	}
+	e.transport = e.newTransport()
+	return e, nil
+}
+
+// Addr is the address of the socket.
+func (e *Endpoint) Addr() net.Addr { return e.socket.LocalAddr() }
 
 // Run accepts, dials and keeps the links until ctx ends, then closes them; it returns nil then, and an error when the socket fails.
-// To stop without losing what is on its way, drain the links before.
-func (e *Endpoint) Run(ctx context.Context) error { panic("to be written") }
+// To stop without losing what is on its way, call Drain before. It is called once.
+func (e *Endpoint) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer e.socket.Close()
+	listener, err := e.transport.Listen(e.serverTLS(), e.quicConfig())
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	var accepted error
+	e.tasks.Go(func() {
+		accepted = e.accept(ctx, listener)
+		cancel()
+	})
+	e.tasks.Go(func() { e.countGarbage(ctx, e.transport) })
+	for e.startDialling(); ctx.Err() == nil; e.startDialling() {
+		select {
+		case <-e.changed:
+		case <-ctx.Done():
+		}
+	}
+	e.draining.Store(true)
+	for _, n := range e.all() {
+		n.cancel()
+	}
+	listener.Close()
+	e.tasks.Wait()
+	return errors.Join(accepted, e.transport.Close())
+}
+
+// startDialling starts the dial loops of peers that have none yet.
+func (e *Endpoint) startDialling() {
+	for _, n := range e.all() {
+		if !n.started {
+			n.started = true
+			e.tasks.Go(n.run)
+		}
+	}
+}
 
 // SetPeers replaces the set of peers. The links of those that are not in it any more are closed. It may be called at any time.
-func (e *Endpoint) SetPeers(peers []Peer) { panic("to be written") }
+func (e *Endpoint) SetPeers(peers []Peer) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	keep := map[federation.SiteID]bool{}
+	for _, p := range peers {
+		if keep[p.Site] = true; e.neighbours[p.Site] != nil {
+			e.neighbours[p.Site].set(p)
+		} else {
+			e.neighbours[p.Site] = newNeighbour(e, p)
+		}
+	}
+	for site, n := range e.neighbours {
+		if !keep[site] {
+			delete(e.neighbours, site)
+			n.cancel()
+		}
+	}
+	poke(e.changed)
+}
 
-// Status tells how every link is, sorted by peer.
-func (e *Endpoint) Status() []LinkStatus { panic("to be written") }
+// Drain lets no new link come up and drains those that are up, at the same time; see Link.Drain. It is for the stop of the router: nothing takes it back.
+func (e *Endpoint) Drain(ctx context.Context) error {
+	e.draining.Store(true)
+	var tasks sync.WaitGroup
+	all := e.all()
+	failed := make([]error, len(all))
+	for i, n := range all {
+		if l := n.current(); l != nil {
+			tasks.Go(func() {
+				if err := l.Drain(ctx); err != nil {
+					failed[i] = fmt.Errorf("drain the link to %s: %w", n.site, err)
+				}
+			})
+		}
+	}
+	tasks.Wait()
+	return errors.Join(failed...)
+}
+
+func (e *Endpoint) all() []*neighbour {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.SortedFunc(maps.Values(e.neighbours), func(a, b *neighbour) int {
+		if a.site < b.site {
+			return -1
+		}
+		return 1
+	})
+}
+
+func (e *Endpoint) neighbour(site federation.SiteID) *neighbour {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.neighbours[site]
+}
+
+func (e *Endpoint) enterSite(site federation.SiteID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.sites[site] >= maxConnections {
+		return false
+	}
+	e.sites[site]++
+	return true
+}
+
+func (e *Endpoint) leaveSite(site federation.SiteID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.sites[site]--; e.sites[site] == 0 {
+		delete(e.sites, site)
+	}
+}
+
+// pause is how long to wait after the nth failure in a row: full jitter, the bound doubling from RedialMin to RedialMax.
+// Sites that lost the same path then do not come back in step.
+func (e *Endpoint) pause(failures int) time.Duration {
+	bound := e.cfg.RedialMax
+	if doublings := failures - 1; doublings < 16 {
+		bound = min(bound, e.cfg.RedialMin<<doublings)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Duration(e.random.Int64N(int64(bound) + 1))
+}

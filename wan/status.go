@@ -1,6 +1,9 @@
 package wan
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"cloudqueue/federation"
@@ -11,11 +14,11 @@ type State string
 
 // States of a link.
 const (
-	StateStarting State = "starting" // not up yet since the router or the peer's entry started
+	StateStarting State = "starting" // no link yet since the router started or the peer was added, and nothing went wrong
 	StateRunning  State = "running"
 	StateStalled  State = "stalled" // up, backlog, no progress
 	StateDraining State = "draining"
-	StateDown     State = "down" // was up, or was refused; NextRetry tells when we dial again
+	StateDown     State = "down"
 )
 
 // LinkStatus is one link for `status`.
@@ -31,7 +34,7 @@ type LinkStatus struct {
 	Sent        Traffic
 	Received    Traffic
 	Queued      uint64            // bytes that wait in memory to be written
-	Unanswered  uint64            // frames written and not answered
+	Unanswered  uint64            // frames queued or written and not answered
 	Verdicts    map[string]uint64 // the peer's answers, by verdict, since the start
 	Refused     map[string]uint64 // what we refused of this peer, by reason, since the start
 	Hello       federation.Hello  // the peer's latest
@@ -39,16 +42,109 @@ type LinkStatus struct {
 
 // ConnectionStatus is one QUIC connection of a link.
 type ConnectionStatus struct {
-	Index       uint8
-	Remote      string
-	Since       time.Time
-	RTT         time.Duration
-	PacketsSent uint64
-	PacketsLost uint64
+	Index            uint8
+	Remote           string
+	Since            time.Time
+	RTT              time.Duration
+	CongestionWindow uint64 // bytes
+	PacketsSent      uint64
+	PacketsLost      uint64
+	BytesSent        uint64 // of UDP payload
+	BytesReceived    uint64
 }
 
-// Traffic counts what went one way since the start.
+// Traffic counts the copies that went one way since the start.
 type Traffic struct {
-	Frames uint64 // copies
-	Bytes  uint64 // of copies, with their heads
+	Frames uint64
+	Bytes  uint64 // with their heads
+}
+
+// Status tells how every link is, sorted by peer.
+func (e *Endpoint) Status() []LinkStatus {
+	var all []LinkStatus
+	for _, n := range e.all() {
+		all = append(all, n.status())
+	}
+	slices.SortFunc(all, func(a, b LinkStatus) int { return cmp.Compare(a.Peer, b.Peer) })
+	return all
+}
+
+// Refused counts everything that was refused since the start, by reason, whoever it came from.
+func (e *Endpoint) Refused() map[string]uint64 { return e.refused.snapshot() }
+
+func (n *neighbour) status() LinkStatus {
+	t := &n.traffic
+	s := LinkStatus{
+		Peer:     n.site,
+		Sent:     Traffic{t.sentFrames.Load(), t.sentBytes.Load()},
+		Received: Traffic{t.receivedFrames.Load(), t.receivedBytes.Load()},
+		Verdicts: n.verdicts.snapshot(),
+		Refused:  n.refused.snapshot(),
+	}
+	n.mu.Lock()
+	l := n.link
+	s.Hello, s.Reason, s.Fix, s.Since = n.hello, n.reason, n.fix, n.since
+	s.State = StateDown
+	if !n.wasUp && n.reason == "" {
+		s.State = StateStarting
+	}
+	if l == nil && n.peer.Dial && len(n.peer.Addresses) > 0 {
+		s.NextRetry = n.next
+	}
+	n.mu.Unlock()
+	if l != nil {
+		l.fill(&s)
+	}
+	return s
+}
+
+// fill says what a link that is up does.
+func (l *Link) fill(s *LinkStatus) {
+	for _, c := range l.conns() {
+		s.Connections = append(s.Connections, c.status())
+		queued, unanswered := c.load()
+		s.Queued += queued
+		s.Unanswered += unanswered
+	}
+	s.RTT = s.Connections[0].RTT
+	idle := time.Since(l.since) - time.Duration(l.progress.Load())
+	draining, reason, _ := l.drain.state()
+	switch {
+	case draining:
+		s.State, s.Reason = StateDraining, reason
+	case s.Unanswered > 0 && idle >= l.n.e.cfg.StalledAfter:
+		s.State, s.Since = StateStalled, time.Now().Add(-idle)
+		s.Reason = fmt.Sprintf("%d frames wait for %s; nothing was written or answered for %s", s.Unanswered, s.Peer, idle.Truncate(time.Second))
+		s.Fix = fmt.Sprintf("look at the lanes in cloudqueue status, here and at %s", s.Peer)
+	default:
+		s.State = StateRunning
+	}
+}
+
+func (c *conn) status() ConnectionStatus {
+	q := c.qc.ConnectionStats()
+	return ConnectionStatus{c.index, c.qc.RemoteAddr().String(), c.since, q.SmoothedRTT, q.CongestionWindow, q.PacketsSent, q.PacketsLost, q.BytesSent, q.BytesReceived}
+}
+
+// load is how many bytes wait to be written, and how many frames for an answer.
+func (c *conn) load() (queued, unanswered uint64) {
+	c.mu.Lock()
+	senders := c.byOrder()
+	c.mu.Unlock()
+	for _, s := range senders {
+		bytes, open := s.out.load()
+		queued += uint64(bytes)
+		unanswered += uint64(open)
+	}
+	return queued, unanswered
+}
+
+// backlog is the bytes that wait for this link.
+func (l *Link) backlog() uint64 {
+	var all uint64
+	for _, c := range l.conns() {
+		queued, _ := c.load()
+		all += queued
+	}
+	return all
 }

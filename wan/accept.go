@@ -1,0 +1,194 @@
+package wan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cloudqueue/federation"
+
+	"github.com/quic-go/quic-go"
+)
+
+// accept takes connections until ctx ends or the socket fails. The loop is tight: quic-go refuses what does not fit its queue of 32.
+func (e *Endpoint) accept(ctx context.Context, listener *quic.Listener) error {
+	for {
+		qc, err := listener.Accept(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("accept: %w", err)
+		}
+		e.tasks.Go(func() { e.admit(ctx, qc) })
+	}
+}
+
+// admit takes a connection whose TLS handshake is done through the hellos, and stays with it as long as it lasts.
+func (e *Endpoint) admit(ctx context.Context, qc *quic.Conn) {
+	authenticated(qc)
+	peer, err := e.cfg.Identity().Verify(qc.ConnectionState().TLS.PeerCertificates, "", time.Now())
+	if err != nil {
+		qc.CloseWithError(quic.ApplicationErrorCode(codeCertificate), clip(err.Error()))
+		return
+	}
+	if !e.enterSite(peer.Site) {
+		e.refused.add("connections-of-site")
+		qc.CloseWithError(quic.ApplicationErrorCode(codeOverload), fmt.Sprintf("%s has %d connections already", peer.Site, maxConnections))
+		return
+	}
+	defer e.leaveSite(peer.Site)
+	stop := context.AfterFunc(ctx, func() { qc.CloseWithError(quic.ApplicationErrorCode(codeDone), string(e.cfg.Site)+" is stopping") })
+	o, serve, err := e.receive(ctx, qc, peer.Site)
+	if err != nil {
+		e.refuseOpening(ctx, o, peer.Site, err)
+	}
+	stop()
+	if err == nil {
+		serve()
+	}
+}
+
+// receive takes a connection through the hellos. serve stays with it as long as it lasts.
+func (e *Endpoint) receive(ctx context.Context, qc *quic.Conn, certified federation.SiteID) (o *opening, serve func(), err error) {
+	o, hello, err := e.hear(ctx, qc)
+	if err == nil {
+		serve, err = e.answerHello(ctx, o, hello, certified)
+	}
+	return o, serve, err
+}
+
+// hear waits for the control stream and the HELLO on it.
+func (e *Endpoint) hear(ctx context.Context, qc *quic.Conn) (*opening, federation.Hello, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.HelloTimeout)
+	defer cancel()
+	control, err := qc.AcceptStream(ctx)
+	if err != nil {
+		return &opening{qc: qc}, federation.Hello{}, err
+	}
+	control.SetPriority(urgencyControl, false)
+	deadline, _ := ctx.Deadline()
+	control.SetDeadline(deadline)
+	o := newOpening(qc, control)
+	preamble, err := o.frames.preamble()
+	if err != nil {
+		return o, federation.Hello{}, o.cause(err)
+	}
+	if preamble.Kind != federation.StreamControl {
+		return o, federation.Hello{}, protocolError("the first stream is of kind %d, not the control stream", preamble.Kind)
+	}
+	hello, err := read[federation.Hello](o)
+	return o, hello, err
+}
+
+// answerHello checks a hello and makes the connection part of a link, which serve then runs.
+func (e *Endpoint) answerHello(ctx context.Context, o *opening, hello federation.Hello, certified federation.SiteID) (serve func(), err error) {
+	if r := e.checkHello(hello, certified); r != nil {
+		return nil, r
+	}
+	n := e.neighbour(certified)
+	if n == nil {
+		return nil, &refusal{"not-a-peer", federation.NoGrant, fmt.Sprintf("%s has no link with %s in its topology", e.cfg.Site, certified),
+			fmt.Sprintf("add a link between %s and %s to the topology, or wait until %s has the same version", e.cfg.Site, certified, e.cfg.Site), false}
+	}
+	switch hello.Connection {
+	case 0:
+		link, err := n.welcome(ctx, o, hello)
+		return func() { link.run(n.ctx) }, err
+	case 1:
+		return n.acceptSecond(ctx, o, hello)
+	default:
+		return nil, protocolError("connection %d of a link; there are 0 and 1", hello.Connection)
+	}
+}
+
+// welcome lets one handshake of a peer at a time become its link.
+func (n *neighbour) welcome(ctx context.Context, o *opening, hello federation.Hello) (*Link, error) {
+	select {
+	case n.handshake <- struct{}{}:
+		defer func() { <-n.handshake }()
+	case <-o.qc.Context().Done():
+		return nil, context.Cause(o.qc.Context())
+	}
+	if r := n.contend(hello); r != nil {
+		return nil, r
+	}
+	defer n.contended()
+	if err := n.e.acknowledge(ctx, o, hello); err != nil {
+		return nil, err
+	}
+	link := newLink(n, o, hello, false)
+	if err := n.install(link); err != nil {
+		return nil, err
+	}
+	return link, nil
+}
+
+// acceptSecond is the accepting side of a link's second connection.
+func (n *neighbour) acceptSecond(ctx context.Context, o *opening, hello federation.Hello) (serve func(), err error) {
+	link := n.current()
+	if link == nil || link.dialled || link.id != hello.LinkID {
+		return nil, &refusal{"no-such-link", federation.Full, fmt.Sprintf("%s has no link %016x", n.e.cfg.Site, hello.LinkID), "", false}
+	}
+	if err := n.e.acknowledge(ctx, o, hello); err != nil {
+		return nil, err
+	}
+	return func() {
+		if err := link.serveSecond(newConn(link, 1, o)); errors.Is(err, ErrLinkDown) {
+			o.close(codeDone, "the link has ended")
+		}
+	}, nil
+}
+
+// acknowledge greets a peer that dialled, and waits for its word that it greeted us.
+func (e *Endpoint) acknowledge(ctx context.Context, o *opening, hello federation.Hello) error {
+	if r := e.greet(ctx, hello); r != nil {
+		return r
+	}
+	o.control.SetDeadline(time.Now().Add(e.cfg.HelloTimeout))
+	if err := o.write(nil, federation.HelloAck{Hello: e.hello(hello.LinkID, hello.Connection), Verdict: federation.OK}); err != nil {
+		return o.cause(err)
+	}
+	ack, err := read[federation.HelloAck](o)
+	if err != nil {
+		return err
+	}
+	if ack.Verdict != federation.OK {
+		return refusedBy(hello.Site, ack)
+	}
+	return o.control.SetDeadline(time.Time{})
+}
+
+// refuseOpening ends a connection that did not become part of a link, counts why and tells the peer.
+func (e *Endpoint) refuseOpening(ctx context.Context, o *opening, site federation.SiteID, err error) {
+	var r *refusal
+	var wrong *closeError
+	switch {
+	case errors.As(err, &r) && !r.remote:
+		e.refuseHello(r, site)
+		o.refuse(ctx, e.hello(0, 0), r)
+		return
+	case errors.As(err, &wrong):
+		e.countRefusal(wrong.reason, site)
+	case o.qc.Context().Err() == nil && ctx.Err() == nil:
+		e.countRefusal("hello-timeout", site)
+	}
+	o.fail(err)
+}
+
+// refuseHello counts and shows a peer that we refused.
+func (e *Endpoint) refuseHello(r *refusal, site federation.SiteID) {
+	e.countRefusal(r.reason, site)
+	e.logger.Warn("peer refused", "site", e.cfg.Site, "peer", site, "verdict", r.verdict.String(), "reason", r.reason, "err", r)
+	if n := e.neighbour(site); n != nil {
+		n.refusedHello(r)
+	}
+}
+
+func (e *Endpoint) countRefusal(reason string, site federation.SiteID) {
+	e.refused.add(reason)
+	if n := e.neighbour(site); n != nil {
+		n.refused.add(reason)
+	}
+}

@@ -1,0 +1,113 @@
+package wan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"unicode/utf8"
+
+	"cloudqueue/federation"
+	"cloudqueue/wan/pki"
+
+	"github.com/quic-go/quic-go"
+)
+
+// code tells why a connection ends. It travels, with a text, in QUIC's CONNECTION_CLOSE (RFC 9000 section 19.19), which unlike a CLOSE frame
+// still goes out when the streams are full; a CLOSE frame that comes in is taken all the same.
+type code uint16
+
+// Codes of design section 13, CLOSE.
+const (
+	codeDone        code = 0
+	codeDrained     code = 1
+	codeProtocol    code = 2
+	codeCertificate code = 3
+	codeOverload    code = 4
+	codeDuplicate   code = 5
+	codeInternal    code = 6
+	codeRefused     code = 7
+	codeDead        code = 8
+)
+
+// maxText is the most bytes of a text that we send (HelloAck.Text has the same limit).
+const maxText = 255
+
+// closeError ends a connection: our own decision, with what the peer is told.
+type closeError struct {
+	code   code
+	reason string // for the count of refusals; empty: not a refusal
+	text   string
+}
+
+func (e *closeError) Error() string { return e.text }
+
+func protocolError(format string, a ...any) *closeError {
+	return &closeError{codeProtocol, "protocol", fmt.Sprintf(format, a...)}
+}
+
+// refusal is a connection that one side did not want, and what mends it.
+type refusal struct {
+	reason  string // one word, for counting
+	verdict federation.Verdict
+	text    string
+	fix     string
+	remote  bool // the peer refused us
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// explain turns the end of a connection or of an attempt into what an admin can act on.
+func explain(err error, us, peer federation.SiteID) (reason, fix string) {
+	var (
+		r         *refusal
+		cert      *pki.RefusedError
+		transport *quic.TransportError
+		app       *quic.ApplicationError
+		reset     *quic.StatelessResetError
+		timeout   net.Error
+		dns       *net.DNSError
+	)
+	switch {
+	case errors.As(err, &r):
+		return r.text, r.fix
+	case errors.As(err, &cert):
+		return "we refused the certificate of " + string(peer) + ": " + cert.Detail, cert.Fix
+	case errors.As(err, &transport) && transport.Remote && transport.ErrorCode.IsCryptoError():
+		return refusedByPeer(transport, us, peer)
+	case errors.As(err, &transport) && transport.Remote && transport.ErrorCode == quic.ConnectionRefused:
+		return string(peer) + " takes no connection now: it is starting, stopping or overloaded", ""
+	case errors.As(err, &app) && app.Remote:
+		return fmt.Sprintf("%s closed the connection: %s", peer, app.ErrorMessage), ""
+	case errors.As(err, &reset):
+		return string(peer) + " was restarted", ""
+	case errors.As(err, &dns):
+		return dns.Error(), fmt.Sprintf("correct the address of %s in the topology, or the name service", peer)
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return "no answer from " + string(peer), fmt.Sprintf("check that the router of %s runs, its address in the topology, and that UDP passes in both directions", peer)
+	default:
+		return err.Error(), ""
+	}
+}
+
+// refusedByPeer explains a TLS alert (RFC 8446 section 6; RFC 9001 section 4.8 adds 0x100).
+func refusedByPeer(err *quic.TransportError, us, peer federation.SiteID) (reason, fix string) {
+	const noApplicationProtocol = 0x100 + 120
+	if err.ErrorCode == noApplicationProtocol {
+		return fmt.Sprintf("%s speaks no wire protocol that we speak", peer), "run versions of cloudqueue that are at most one apart"
+	}
+	return fmt.Sprintf("%s refused our certificate (%s)", peer, err.ErrorCode),
+		fmt.Sprintf("cloudqueue status at %s says why; often: cloudqueue pki issue %s, or give both sites the same ca.crt", peer, us)
+}
+
+// clip cuts a text to what fits a frame, at a character's end.
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	s = s[:maxText]
+	for !utf8.ValidString(s) && len(s) > 0 {
+		s = s[:len(s)-1]
+	}
+	return s
+}

@@ -1,0 +1,231 @@
+package wan
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"cloudqueue/federation"
+)
+
+// ackAtOnce is how many answers do not wait for others (chosen: one ACK per 64 frames costs nothing measurable).
+const ackAtOnce = 64
+
+// linger is how long a side that has said everything waits for the other one to close (chosen: three round trips of the longest path on earth, and a loss).
+const linger = time.Second
+
+// controlWrite is the most bytes that go into one write of the control stream.
+const controlWrite = 64 << 10
+
+// answered notes that answers of one stream wait to be sent.
+func (c *conn) answered(a *answers, waiting int) {
+	c.due.mu.Lock()
+	if waiting == 1 {
+		c.due.list = append(c.due.list, a)
+	}
+	c.due.count++
+	count := c.due.count
+	c.due.mu.Unlock()
+	switch {
+	case count >= ackAtOnce || c.link.n.e.cfg.AckDelay <= 0:
+		poke(c.due.now)
+	case count == 1:
+		poke(c.due.soon)
+	}
+}
+
+// acks takes the ACKs of everything answered.
+func (c *conn) acks() []federation.Ack {
+	c.due.mu.Lock()
+	list := c.due.list
+	c.due.list, c.due.count = nil, 0
+	c.due.mu.Unlock()
+	var all []federation.Ack
+	for _, a := range list {
+		all = append(all, a.take()...)
+	}
+	return all
+}
+
+// writeControl is the only writer of the control stream.
+func (c *conn) writeControl() error {
+	w := controlWriter{c: c}
+	cfg := &c.link.n.e.cfg
+	beat := time.NewTicker(cfg.Heartbeat / 2) // every second one sends; both look
+	defer beat.Stop()
+	delay := time.NewTimer(0)
+	delay.Stop()
+	defer delay.Stop()
+	for tick := 0; ; {
+		// Any order of what is ready gives the same frames: each case adds its own, and acks carry everything answered so far.
+		select {
+		case <-c.qc.Context().Done():
+			return nil
+		case <-c.fin:
+			return w.finish()
+		case <-c.control.wake:
+		case <-c.due.soon:
+			delay.Reset(cfg.AckDelay)
+			continue
+		case <-delay.C:
+			w.acks()
+		case <-c.due.now:
+			w.acks()
+		case <-beat.C:
+			if err := c.look(); err != nil {
+				return err
+			}
+			if tick++; tick%2 == 0 {
+				w.add(c.heartbeat())
+			}
+		}
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// controlWriter gathers frames and writes them together.
+type controlWriter struct {
+	c   *conn
+	buf []byte
+	err error
+}
+
+func (w *controlWriter) add(f federation.Frame) {
+	b, err := federation.AppendFrame(w.buf, f)
+	if err != nil {
+		w.err = errors.Join(w.err, err)
+		return
+	}
+	w.buf = b
+}
+
+func (w *controlWriter) acks() {
+	for _, a := range w.c.acks() {
+		w.add(a)
+	}
+}
+
+// flush writes what was added and everything queued.
+func (w *controlWriter) flush() error {
+	for more := true; more; {
+		more = w.gather()
+		if w.err != nil {
+			return w.err // a frame of our own that cannot be encoded
+		}
+		if err := w.write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather adds queued frames up to controlWrite and tells whether there may be more.
+func (w *controlWriter) gather() bool {
+	for len(w.buf) < controlWrite {
+		f, ok := w.c.control.take()
+		if !ok {
+			return false
+		}
+		w.buf = append(w.buf, f.head...)
+		w.c.control.written(f)
+	}
+	return true
+}
+
+// write bounds each write: a peer that does not read its control stream for so long is dead.
+func (w *controlWriter) write() error {
+	if len(w.buf) == 0 {
+		return nil
+	}
+	w.c.stream.SetWriteDeadline(time.Now().Add(2 * w.c.link.n.e.cfg.DeadAfter))
+	_, err := w.c.stream.Write(w.buf)
+	w.buf = w.buf[:0]
+	if err != nil {
+		return w.c.streamEnded(err)
+	}
+	return nil
+}
+
+// finish says everything that is left, ends our side of the stream, and gives the peer a moment to close the connection.
+func (w *controlWriter) finish() error {
+	w.acks()
+	if err := w.flush(); err != nil {
+		return err
+	}
+	w.c.stream.Close()
+	wait, cancel := context.WithTimeout(w.c.qc.Context(), linger)
+	defer cancel()
+	<-wait.Done()
+	return errDrained
+}
+
+// readControl takes what comes in on the control stream.
+func (c *conn) readControl() error {
+	for {
+		f, _, err := c.frames.next()
+		if err == io.EOF && c.qc.Context().Err() == nil {
+			return c.endOfControl()
+		}
+		if err != nil {
+			return c.streamEnded(err)
+		}
+		c.heard.Store(c.clock())
+		if err := c.take(f); err != nil {
+			return err
+		}
+	}
+}
+
+// take handles one control frame.
+func (c *conn) take(f federation.Frame) error {
+	switch f := f.(type) {
+	case federation.Ack:
+		return c.settle(f)
+	case federation.Heartbeat:
+		c.heardBeat(f)
+		return nil
+	case federation.Close:
+		return &closeError{code(f.Code), "", "closed by " + string(c.link.n.site) + ": " + f.Text}
+	case federation.Hello, federation.HelloAck, federation.Copy:
+		return protocolError("frame of type %d on an open control stream", f.Type())
+	}
+	if c.index != 0 {
+		return protocolError("frame of type %d on connection %d; it belongs on connection 0", f.Type(), c.index)
+	}
+	switch f := f.(type) {
+	case federation.Drain:
+		c.link.drainRequested(f.Reason)
+	case federation.DrainDone:
+		c.link.peerDrained()
+	default:
+		c.link.n.e.cfg.Handler.Control(c.link, f)
+	}
+	return nil
+}
+
+// settle gives the peer's verdicts to those who wait for them.
+func (c *conn) settle(ack federation.Ack) error {
+	c.mu.Lock()
+	s := c.byID[ack.Stream]
+	c.mu.Unlock()
+	if s == nil {
+		return protocolError("ACK for stream %d, which is none of ours", ack.Stream)
+	}
+	all, err := s.pending.settle(ack)
+	if err != nil {
+		return err
+	}
+	c.link.progressed()
+	c.deliver(s, all)
+	return nil
+}
+
+func poke(signal chan struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default:
+	}
+}

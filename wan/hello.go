@@ -1,0 +1,133 @@
+package wan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cloudqueue/federation"
+
+	"github.com/quic-go/quic-go"
+)
+
+// Wire versions that this code speaks, both included.
+const minWire, maxWire = 1, 1
+
+// controlBuffer is the read buffer of a control stream (chosen: heartbeats and acks are below 200 bytes).
+const controlBuffer = 4 << 10
+
+// hello is what we say on connection index of link id, now.
+func (e *Endpoint) hello(id uint64, index uint8) federation.Hello {
+	h := e.cfg.Hello()
+	h.MinVersion, h.MaxVersion = minWire, maxWire
+	h.Federation, h.Site = e.cfg.Federation, e.cfg.Site
+	h.Now = time.Now().Truncate(time.Millisecond)
+	h.MaxBatch = uint32(e.cfg.MaxBatch)
+	h.LinkID, h.Connection = id, index
+	return h
+}
+
+// checkHello compares what a peer says with its certificate and with us.
+func (e *Endpoint) checkHello(h federation.Hello, certified federation.SiteID) *refusal {
+	switch {
+	case h.Site != certified:
+		return &refusal{"hello-site", federation.NoGrant, fmt.Sprintf("it says it is %q, its certificate says %q", h.Site, certified),
+			fmt.Sprintf("correct the site name in the router file of %s, or its certificate", certified), false}
+	case h.Federation != e.cfg.Federation:
+		return &refusal{"hello-federation", federation.NoGrant, fmt.Sprintf("it is of federation %q, %s is of %q", h.Federation, e.cfg.Site, e.cfg.Federation),
+			"correct the federation name in one of the router files", false}
+	case h.MinVersion > maxWire || h.MaxVersion < minWire:
+		return &refusal{"hello-version", federation.UnknownCritical, fmt.Sprintf("it speaks wire versions %d to %d, %s speaks %d to %d", h.MinVersion, h.MaxVersion, e.cfg.Site, minWire, maxWire),
+			"run versions of cloudqueue that are at most one apart", false}
+	}
+	return nil
+}
+
+// greet asks the handler about a peer. Nil: its identity is durable here.
+func (e *Endpoint) greet(ctx context.Context, h federation.Hello) *refusal {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.GreetTimeout)
+	defer cancel()
+	verdict, text := e.cfg.Handler.Greet(ctx, h)
+	if verdict == federation.OK {
+		return nil
+	}
+	return &refusal{reason: "greet-" + verdict.String(), verdict: verdict, text: text}
+}
+
+// refusedBy is a refusal that the peer sent us.
+func refusedBy(peer federation.SiteID, ack federation.HelloAck) *refusal {
+	return &refusal{"refused-by-peer", ack.Verdict, fmt.Sprintf("%s refused us with %s: %s", peer, ack.Verdict, ack.Text), "", true}
+}
+
+// opening is a connection before its link: the control stream with what is read and written on it.
+type opening struct {
+	qc      *quic.Conn
+	control *quic.Stream
+	frames  *frameReader
+}
+
+func newOpening(qc *quic.Conn, control *quic.Stream) *opening {
+	return &opening{qc, control, newFrameReader(control, controlBuffer, maxHello)}
+}
+
+func (o *opening) write(b []byte, f federation.Frame) error {
+	b, err := federation.AppendFrame(b, f)
+	if err != nil {
+		return err
+	}
+	_, err = o.control.Write(b)
+	return err
+}
+
+// read gives the next frame, which must be of type T.
+func read[T federation.Frame](o *opening) (T, error) {
+	var want T
+	f, _, err := o.frames.next()
+	if err != nil {
+		return want, o.cause(err)
+	}
+	got, ok := f.(T)
+	if !ok {
+		return want, protocolError("frame of type %d instead of %d", f.Type(), want.Type())
+	}
+	return got, nil
+}
+
+// cause prefers what ended the connection over what the stream says of it.
+func (o *opening) cause(err error) error {
+	if ended := o.qc.Context().Err(); ended != nil {
+		return context.Cause(o.qc.Context())
+	}
+	return err
+}
+
+// refuse tells the peer why and closes. The text goes as a HELLO_ACK; the connection waits a moment for the peer to close it, because closing it
+// ourselves would throw the HELLO_ACK away (docs/decisions.md, M6).
+func (o *opening) refuse(ctx context.Context, ours federation.Hello, r *refusal) {
+	o.control.SetDeadline(time.Now().Add(linger))
+	if err := o.write(nil, federation.HelloAck{Hello: ours, Verdict: r.verdict, Text: clip(r.text)}); err == nil {
+		o.control.Close()
+		wait, cancel := context.WithTimeout(ctx, linger)
+		defer cancel()
+		select {
+		case <-o.qc.Context().Done():
+		case <-wait.Done():
+		}
+	}
+	o.close(codeRefused, r.text)
+}
+
+func (o *opening) close(c code, text string) {
+	o.qc.CloseWithError(quic.ApplicationErrorCode(c), clip(text))
+}
+
+// fail closes a connection whose opening went wrong, and tells the peer what it did wrong.
+func (o *opening) fail(err error) {
+	var wrong *closeError
+	if errors.As(err, &wrong) {
+		o.close(wrong.code, wrong.text)
+		return
+	}
+	o.close(codeRefused, "the connection was not opened in time")
+}

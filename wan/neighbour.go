@@ -1,0 +1,262 @@
+package wan
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/wan/pki"
+)
+
+// steadyAfter is how long a link must have been up for its loss to be redialled as if it were the first failure (chosen: longer than the first four pauses together).
+const steadyAfter = 10 * time.Second
+
+// neighbour is what an endpoint keeps for one peer, across links.
+type neighbour struct {
+	e         *Endpoint
+	site      federation.SiteID
+	ctx       context.Context // ends when the peer is removed or the endpoint stops
+	cancel    context.CancelFunc
+	wake      chan struct{} // capacity 1: something changed that the dial loop looks at
+	handshake chan struct{} // capacity 1: held by the accepted handshake that may become the link
+	started   bool          // the dial loop runs; Run's own
+	refused   tally
+	verdicts  tally
+	traffic   struct{ sentFrames, sentBytes, receivedFrames, receivedBytes atomic.Uint64 }
+
+	mu        sync.Mutex // the dial loop, accepted connections and Status meet here
+	peer      Peer
+	link      *Link
+	attempt   *attempt // our own dialling in progress
+	accepting int      // accepted handshakes that may become the link
+	failures  int      // since the last steady link
+	next      time.Time
+	wasUp     bool
+	hello     federation.Hello // the latest of the peer
+	reason    string           // why there is no link
+	fix       string
+	since     time.Time
+}
+
+// attempt is a link that we are dialling.
+type attempt struct {
+	peer        Peer
+	cancel      context.CancelFunc
+	established bool // TLS is through: the peer can be reached
+	yielded     bool // the peer's own attempt goes first
+}
+
+func newNeighbour(e *Endpoint, p Peer) *neighbour {
+	n := &neighbour{e: e, site: p.Site, peer: p, wake: make(chan struct{}, 1), handshake: make(chan struct{}, 1), since: time.Now()}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.next = time.Now().Add(n.patience())
+	return n
+}
+
+// patience is how long we leave the dialling to the peer.
+func (n *neighbour) patience() time.Duration {
+	if n.peer.PeerDials && n.site < n.e.cfg.Site {
+		return n.e.cfg.TakeOver
+	}
+	return 0
+}
+
+// set takes a new entry of the topology; a changed address is tried at once.
+func (n *neighbour) set(p Peer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	changed := fmt.Sprint(n.peer) != fmt.Sprint(p)
+	n.peer = p
+	if changed {
+		n.failures = 0
+		n.next = time.Now().Add(n.patience())
+		poke(n.wake)
+	}
+}
+
+// run dials whenever there is no link and it is our turn, until the neighbour's context ends.
+func (n *neighbour) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for n.ctx.Err() == nil {
+		ctx, cancel := context.WithCancel(n.ctx)
+		a, wait := n.turn(cancel)
+		if a != nil {
+			n.dial(ctx, a)
+			cancel()
+			continue
+		}
+		cancel()
+		timer.Reset(wait)
+		// Whatever is ready first: turn looks at everything again.
+		select {
+		case <-timer.C:
+		case <-n.wake:
+		case <-n.ctx.Done():
+		}
+	}
+}
+
+// turn begins an attempt when it is our turn to dial. Otherwise it tells when to look again, unless we are woken.
+func (n *neighbour) turn(cancel context.CancelFunc) (a *attempt, wait time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.link != nil || n.accepting > 0 || !n.peer.Dial || len(n.peer.Addresses) == 0 || n.e.draining.Load() {
+		return nil, time.Hour
+	}
+	if wait := time.Until(n.next); wait > 0 {
+		return nil, wait
+	}
+	n.attempt = &attempt{cancel: cancel, peer: n.peer}
+	return n.attempt, 0
+}
+
+// dial tries to bring the link up, and stays with it while it lasts.
+func (n *neighbour) dial(ctx context.Context, a *attempt) {
+	id := newLinkID()
+	o, hello, err := n.e.dialAny(ctx, a.peer, id, func() { n.setEstablished(a) })
+	if err != nil {
+		n.failed(a, err)
+		return
+	}
+	hello.LinkID = id // whatever the peer made of it
+	link := newLink(n, o, hello, true)
+	if err := n.install(link); err != nil {
+		o.close(codeDuplicate, err.Error())
+		n.failed(a, err)
+		return
+	}
+	link.run(n.ctx)
+}
+
+func (n *neighbour) setEstablished(a *attempt) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	a.established = true
+}
+
+// failed notes an attempt that did not become the link, and when the next one is.
+func (n *neighbour) failed(a *attempt, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.attempt = nil
+	if a.yielded || n.ctx.Err() != nil {
+		return
+	}
+	n.failures++
+	n.next = time.Now().Add(n.e.pause(n.failures))
+	reason, fix := explain(err, n.e.cfg.Site, n.site)
+	n.say(reason, fix)
+}
+
+// say notes why there is no link, and logs it when it is something else than before. It needs n.mu.
+func (n *neighbour) say(reason, fix string) {
+	if reason != n.reason {
+		n.since = time.Now()
+		n.e.logger.Warn("no link", "site", n.e.cfg.Site, "peer", n.site, "reason", reason, "fix", fix)
+	}
+	n.reason, n.fix = reason, fix
+}
+
+// contend decides whether an accepted handshake may become the link, against the one that is up and the one that we dial. Both sides decide alike: of two
+// attempts that reach the other side at once the lower site's wins.
+func (n *neighbour) contend(hello federation.Hello) *refusal {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	duplicate := &refusal{reason: "duplicate-link", verdict: federation.Full}
+	switch l, a := n.link, n.attempt; {
+	case n.e.draining.Load():
+		return &refusal{reason: "stopping", verdict: federation.Full, text: string(n.e.cfg.Site) + " is stopping"}
+	case l != nil && l.hello.Boot == hello.Boot && l.heardWithin(2*n.e.cfg.Heartbeat):
+		duplicate.text = "the link is up at " + string(n.e.cfg.Site)
+		return duplicate
+	case a != nil && a.established && n.e.cfg.Site < n.site:
+		duplicate.text = string(n.e.cfg.Site) + " is dialling, and its name is the lower one"
+		return duplicate
+	case a != nil:
+		a.yielded = true
+		a.cancel()
+	}
+	n.accepting++
+	return nil
+}
+
+func (n *neighbour) contended() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.accepting--
+	poke(n.wake)
+}
+
+// install makes l the link, after the end of the one before it.
+func (n *neighbour) install(l *Link) error {
+	for {
+		old, err := n.tryInstall(l)
+		if err != nil || old == nil {
+			return err
+		}
+		old.end(&closeError{codeDuplicate, "", "replaced by a newer link"})
+		<-old.done
+	}
+}
+
+func (n *neighbour) tryInstall(l *Link) (old *Link, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.ctx.Err() != nil || n.e.draining.Load():
+		return nil, ErrLinkDown
+	case l.dialled && n.attempt.yielded:
+		return nil, &refusal{reason: "duplicate-link", text: "the peer's own attempt goes first"}
+	case n.link != nil:
+		return n.link, nil
+	}
+	if l.dialled {
+		n.attempt = nil
+	}
+	n.link, n.hello, n.wasUp = l, l.hello, true
+	n.reason, n.fix, n.since = "", "", time.Now()
+	return nil, nil
+}
+
+// ended takes the link away, before its Done closes.
+func (n *neighbour) ended(l *Link, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.link = nil
+	if time.Since(l.since) >= steadyAfter {
+		n.failures = 0
+	}
+	n.failures++
+	n.next = time.Now().Add(max(n.patience(), n.e.pause(n.failures)))
+	n.reason, n.fix = explain(err, n.e.cfg.Site, n.site)
+	n.since = time.Now()
+	poke(n.wake)
+}
+
+func (n *neighbour) current() *Link {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.link
+}
+
+// sawRefusal shows a certificate that claimed to be this peer's, while there is no link.
+func (n *neighbour) sawRefusal(r *pki.RefusedError, remote string) {
+	n.refused.add(string(r.Reason))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.link == nil {
+		n.say(fmt.Sprintf("we refused a certificate that %s showed: %s", remote, r.Detail), r.Fix)
+	}
+}
+
+func (n *neighbour) refusedHello(r *refusal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.link == nil {
+		n.say(fmt.Sprintf("we refused %s with %s: %s", n.site, r.verdict, r.text), r.fix)
+	}
+}
