@@ -15,6 +15,7 @@ const (
 	Starting State = "starting" // has not yet worked since the router began
 	Draining State = "draining" // finishes what it has and takes nothing more
 	Closed   State = "closed"   // ended as it was told to: a lane whose route was removed, with nothing left
+	Degraded State = "degraded" // does its work without something that it should have; heals with it
 	Waiting  State = "waiting"  // for another part, named in the reason; heals with it
 	Stalled  State = "stalled"  // connected, with work, and without progress
 	Held     State = "held"     // stopped on purpose so that nothing gets lost, until the reason is gone

@@ -192,7 +192,7 @@ func TestSecretIsReadFromAFileOrTheEnvironment(t *testing.T) {
 		"missing file":    {Secret("file:" + filepath.Join(dir, "e")), "", "no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := c.secret.Read()
+			got, err := c.secret.Resolve()
 			if got != c.want || (err == nil) != (c.fails == "") || !strings.Contains(fmt.Sprint(err), c.fails) {
 				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.fails)
 			}

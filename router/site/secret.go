@@ -28,8 +28,8 @@ func (s *Secret) UnmarshalText(text []byte) error {
 // maxSecret bounds a file's bytes (chosen: far over any password, and a wrong path to a large file ends soon).
 const maxSecret = 64 << 10
 
-// Read gives the secret. A file's last line end is not part of it. An error names the reference, never the secret.
-func (s Secret) Read() (string, error) {
+// Resolve gives the secret. A file's last line end is not part of it. An error names the reference, never the secret.
+func (s Secret) Resolve() (string, error) {
 	kind, name, _ := strings.Cut(string(s), ":")
 	switch {
 	case s == "":
