@@ -30,6 +30,7 @@ type Document struct {
 	classes    []string // by index
 	routes     []Route  // by lane
 	targets    map[federation.RouteID][]target
+	numbers    Numbers  // as the source keeps them; nil: it keeps none
 	accepts    []string // digests that this document may replace although something strands
 	warnings   Problems
 }

@@ -61,7 +61,8 @@ func writeLastGood(path string, good lastGood, now time.Time) error {
 func replaceFile(path string, content []byte) error {
 	temporary := path + ".tmp"
 	if err := writeSynced(temporary, content); err != nil {
-		return errors.Join(err, os.Remove(temporary))
+		_ = os.Remove(temporary) // at best: the next writing truncates it
+		return err
 	}
 	if err := os.Rename(temporary, path); err != nil {
 		return err

@@ -54,6 +54,7 @@ func (d *Document) WithNumbers(known Numbers) (*Document, Numbers, error) {
 		return nil, nil, problems.Sort()
 	}
 	renumbered.routes = renumbered.renumberRoutes()
+	renumbered.numbers = all
 	return &renumbered, all, nil
 }
 

@@ -1,8 +1,8 @@
 package topology
 
-// Snapshot is a document as a source delivered it.
+// Snapshot is a document that a router shall run.
 type Snapshot struct {
-	Version  uint64 // grows with every apply; of a plain file: 0
+	Version  uint64 // of the source, grows with every apply; 0: from a plain file
 	Digest   [32]byte
 	Document *Document
 	Origin   string // OriginEtcd, OriginFile or OriginLastGood
