@@ -7,8 +7,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// zstdLevel is chosen by BenchmarkSeal1KiBx64Zstd; see the table there.
-const zstdLevel = zstd.SpeedDefault
+// zstdLevel is chosen by BenchmarkSeal1KiBx64Zstd. Sealing batches of 64 cloud events of 1 KiB (sim/load), 2 cores of an AMD EPYC:
+//
+//	fastest   2.7 µs and 268 bytes a message        of 512: 3.5 µs, 253 bytes
+//	default   3.4 µs and 261 bytes                          5.3 µs, 248 bytes
+//	better    4.0 µs and 253 bytes                          5.5 µs, 234 bytes
+//
+// Why not default: 2.6 % fewer bytes cost 29 % more CPU, and sealing is the largest part of what a router computes.
+const zstdLevel = zstd.SpeedFastest
 
 // maxKept is the largest buffer that a Coder keeps between calls. Most batches are far smaller; a coder that met one of 16 MiB must not hold on to 32.
 const maxKept = 1 << 20
@@ -26,8 +32,10 @@ type Coder struct {
 }
 
 // NewCoder makes the coders of all codecs, each with concurrency 1.
-func NewCoder() (*Coder, error) {
-	compressor, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstdLevel),
+func NewCoder() (*Coder, error) { return newCoder(zstdLevel) }
+
+func newCoder(level zstd.EncoderLevel) (*Coder, error) {
+	compressor, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level),
 		zstd.WithEncoderCRC(false),   // the batch has a CRC32C and a SHA-256 of its own
 		zstd.WithSingleSegment(true)) // so that a frame always tells its content size
 	if err != nil {

@@ -108,23 +108,36 @@ func mustSeal(t testing.TB, h Header, entries []Entry, codec Codec) *Batch {
 	return b
 }
 
-// events are JSON events of about 1 KiB whose fields repeat as real ones do.
+// events are JSON events of about 1 KiB that compress as those of sim/load do: random ids in fields that repeat.
 func events(n int) []Entry {
 	r := rand.New(rand.NewPCG(1, 2))
 	entries := make([]Entry, n)
 	for i := range entries {
-		body := fmt.Appendf(nil, `{"id":"%016x%016x","type":"order.created","time":"2026-11-30T19:%02d:%02d.%03dZ","source":"checkout-%d","customer":{"id":%d,"country":"%s","tier":"gold"},"items":[`,
-			r.Uint64(), r.Uint64(), r.IntN(60), r.IntN(60), r.IntN(1000), r.IntN(16), r.IntN(1e7), []string{"NL", "US", "SG", "DE"}[r.IntN(4)])
-		for j := 0; len(body) < 960; j++ {
-			if j > 0 {
-				body = append(body, ',')
-			}
-			body = fmt.Appendf(body, `{"sku":"%08X","quantity":%d,"price":%d.%02d,"currency":"EUR","warehouse":"w%02d"}`, r.Uint32(), 1+r.IntN(5), r.IntN(500), r.IntN(100), r.IntN(40))
+		body := fmt.Appendf(nil, `{"index":%d,"type":"%s","request":"req-%s","tenant":"%s","trace":"%s","host":"compute-%d","schema":{"name":"cloud.event","version":2},"resources":[`,
+			i+1, pick(r, "instance.created", "instance.deleted", "volume.attached", "port.updated"), hexID(r, 16), hexID(r, 16), hexID(r, 16), r.IntN(400))
+		for len(body) < 700 {
+			body = fmt.Appendf(body, `{"kind":"instance","id":"%s","image":"%s","flavor":"%s","state":{"current":"%s","previous":"%s"},"usage":{"memory-mb":%d,"cpu-percent":%d},"network":{"address":"10.20.%d.%d"}},`,
+				hexID(r, 16), hexID(r, 16), pick(r, "m1.small", "m1.large", "c4.xlarge"), pick(r, "active", "building", "stopped"), pick(r, "active", "building", "stopped"),
+				r.IntN(65536), r.IntN(100), r.IntN(256), r.IntN(256))
 		}
-		body = fmt.Appendf(body, `],"total":%d.%02d}`, r.IntN(2000), r.IntN(100))
+		body = append(body, `],"message":"`...)
+		for len(body) < 1000 {
+			body = append(body, pick(r, "the ", "instance ", "was ", "moved ", "to ", "another ", "host ", "because ", "of ", "maintenance ", "pending ")...)
+		}
+		body = append(body, `"}`...)
 		entries[i] = Entry{Age: time.Duration(r.IntN(20)) * time.Millisecond, TTL: NoTTL, Message: Message{
-			Exchange: "events", RoutingKey: []string{"order.created", "order.paid", "order.shipped"}[r.IntN(3)],
+			Exchange: "events", RoutingKey: pick(r, "compute.instance", "compute.volume", "network.port"),
 			Properties: fmt.Appendf([]byte{0xB8, 0x00, 16}, "application/json\x02%08d", i), Body: body}}
 	}
 	return entries
+}
+
+func pick(r *rand.Rand, from ...string) string { return from[r.IntN(len(from))] }
+
+func hexID(r *rand.Rand, bytes int) string {
+	b := make([]byte, 0, 2*bytes)
+	for range bytes / 8 {
+		b = fmt.Appendf(b, "%016x", r.Uint64())
+	}
+	return string(b)
 }
