@@ -1,25 +1,54 @@
 package localbroker_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	amqp "github.com/rabbitmq/amqp091-go"
 
+	"cloudqueue/federation"
 	"cloudqueue/localbroker"
 )
 
+// consuming gives a consumer of own() that runs, on a declared exchange.
+func (w *world) consuming() *localbroker.Consumer {
+	w.t.Helper()
+	w.declareTopic()
+	c := w.ours.Consumer(own())
+	synctest.Wait()
+	w.state(c, "running")
+	return c
+}
+
+func (w *world) state(part interface{ State() federation.PartState }, want string) federation.PartState {
+	w.t.Helper()
+	state := part.State()
+	if state.State != want {
+		w.t.Fatalf("state %+v, want %q", state, want)
+	}
+	return state
+}
+
+// queue checks what is ready and unacked.
+func (w *world) queue(name string, ready, unacked int) {
+	w.t.Helper()
+	synctest.Wait()
+	q, _ := w.broker.Queue(name)
+	if q.Ready != ready || q.Unacked != unacked {
+		w.t.Fatalf("queue %s has %d ready and %d unacked, want %d and %d", name, q.Ready, q.Unacked, ready, unacked)
+	}
+}
+
 func TestConsumerDeclaresBindsAndTakesInOrder(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
-		// given a service's exchange
-		w.declareTopic()
-
-		// when a consumer of it is made and the service publishes
-		c := w.ours.Consumer(own())
-		synctest.Wait()
+		c := w.consuming()
 		w.publish("orders", "eu.nl", "1", "2", "3")
-
-		// then all of it comes, in order, unflagged, and what is acked is gone
 		got := []string{w.nextBody(c), w.nextBody(c)}
 		last := w.next(c)
 		got = append(got, string(last.Message.Body))
@@ -30,36 +59,388 @@ func TestConsumerDeclaresBindsAndTakesInOrder(t *testing.T) {
 			t.Fatalf("%+v", last)
 		}
 		must(t, c.Ack(w.ctx, last.Tag))
-		synctest.Wait()
-		q, _ := w.broker.Queue("cq.out.orders")
-		if q.Ready != 0 || q.Unacked != 0 || !q.Durable {
-			t.Fatalf("%+v", q)
-		}
-		if s := c.State(); s.State != "running" {
-			t.Fatalf("%+v", s)
+		w.queue("cq.out.orders", 0, 0)
+		if q, _ := w.broker.Queue("cq.out.orders"); !q.Durable {
+			t.Fatal("the queue is not durable")
 		}
 	})
 }
 
-func TestPublisherConfirmsReturnsAndMeasures(t *testing.T) {
-	inWorld(t, func(c *localbroker.Config) { c.MaxMessageSize = 1000 }, func(w *world) {
-		w.declareTopic()
-		_, err := w.service().QueueDeclare("q", true, false, false, false, nil)
-		must(t, err)
-		p := w.ours.Publisher(0)
-		incarnation := w.acquire(p)
-		var o outcomes
-		p.Publish(w.ctx, incarnation, message("", "q", "routed"), o.of("routed"))
-		p.Publish(w.ctx, incarnation, message("orders", "nobody", "unroutable"), o.of("unroutable"))
-		p.Publish(w.ctx, incarnation, message("", "q", string(make([]byte, 1001))), o.of("large"))
-		p.Publish(w.ctx, incarnation+1, message("", "q", "other"), o.of("other"))
+func TestConsumerTakesUnackedAgainAfterALostConnection(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		w.publish("orders", "eu.nl", "1", "2", "3")
+		first := w.next(c)
+		w.next(c)
+		must(t, c.Ack(w.ctx, first.Tag))
 		synctest.Wait()
-		want := map[string][]string{"routed": {"confirmed"}, "unroutable": {"returned"}, "large": {"too large"}, "other": {"unknown"}}
-		if diff := cmp.Diff(want, o.kinds()); diff != "" {
+		w.cut()
+		synctest.Wait()
+		second, third := w.next(c), w.next(c)
+		if string(second.Message.Body) != "2" || string(third.Message.Body) != "3" || !second.Redelivered || second.Tag.Incarnation == first.Tag.Incarnation {
+			t.Fatalf("%+v, %+v", second, third)
+		}
+	})
+}
+
+func TestAckOfAnEarlierIncarnationAcknowledgesNothing(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		// given five deliveries of an incarnation that ended
+		c := w.consuming()
+		w.publish("orders", "eu.nl", "1", "2", "3", "4", "5")
+		var stale federation.Delivery
+		for range 5 {
+			stale = w.next(c)
+		}
+		w.cut()
+		// when the next incarnation has brought three and the old tag is acked
+		for range 3 {
+			w.next(c)
+		}
+		must(t, c.Ack(w.ctx, stale.Tag))
+		// then all five are still there
+		w.queue("cq.out.orders", 0, 5)
+		w.state(c, "running")
+	})
+}
+
+func TestAckOfWhatNextNeverGaveIsAnError(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		w.publish("orders", "eu.nl", "1", "2")
+		d := w.next(c)
+		d.Tag.Number++
+		if err := c.Ack(w.ctx, d.Tag); err == nil {
+			t.Fatal("no error")
+		}
+		w.queue("cq.out.orders", 0, 2)
+	})
+}
+
+func TestPauseGivesEverythingBackInOrder(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		w.publish("orders", "eu.nl", "1", "2", "3")
+		w.next(c)
+		w.next(c)
+		must(t, c.Pause(w.ctx))
+		w.state(c, "paused")
+		w.queue("cq.out.orders", 3, 0)
+		if diff := cmp.Diff([]string{"1", "2", "3"}, w.bodies("cq.out.orders")); diff != "" {
 			t.Fatal(diff)
 		}
-		if diff := cmp.Diff([]string{"routed"}, w.bodies("q")); diff != "" {
+		w.publish("orders", "eu.nl", "4")
+		w.nothing(c, time.Hour)
+		c.Resume()
+		got := []string{w.nextBody(c), w.nextBody(c), w.nextBody(c), w.nextBody(c)}
+		if diff := cmp.Diff([]string{"1", "2", "3", "4"}, got); diff != "" {
 			t.Fatal(diff)
+		}
+	})
+}
+
+func TestPauseWithoutAConnectionHoldsToo(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		w.cut()
+		must(t, c.Pause(w.ctx))
+		w.publish("orders", "eu.nl", "1")
+		w.nothing(c, time.Hour)
+		w.queue("cq.out.orders", 1, 0)
+	})
+}
+
+func TestDeletedOwnQueueIsDeclaredAgain(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		_, err := w.service().QueueDelete("cq.out.orders", false, false, false)
+		must(t, err)
+		time.Sleep(time.Second)
+		w.state(c, "running")
+		w.publish("orders", "eu.nl", "after")
+		if got := w.nextBody(c); got != "after" {
+			t.Fatal(got)
+		}
+	})
+}
+
+func TestMissingExchangeIsHeldVisiblyWhileTheQueueDrains(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		// given an own queue with a backlog and no exchange
+		_, err := w.service().QueueDeclare("cq.out.orders", true, false, false, false, nil)
+		must(t, err)
+		w.publish("", "cq.out.orders", "backlog")
+		c := w.ours.Consumer(own())
+		// then the backlog comes, and the state says what is wrong and what to do
+		if got := w.nextBody(c); got != "backlog" {
+			t.Fatal(got)
+		}
+		synctest.Wait()
+		state := w.state(c, "held")
+		if !strings.Contains(state.Reason, `exchange "orders" does not exist`) || !strings.Contains(state.Fix, "declare") {
+			t.Fatalf("%+v", state)
+		}
+		// and when somebody declares it, it heals
+		w.declareTopic()
+		time.Sleep(6 * time.Second)
+		w.state(c, "running")
+		w.publish("orders", "eu.nl", "fresh")
+		if got := w.nextBody(c); got != "fresh" {
+			t.Fatal(got)
+		}
+	})
+}
+
+func TestMissingExchangeIsDeclaredWhenTheSourceSaysHow(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		source := own()
+		source.Declare = "topic"
+		c := w.ours.Consumer(source)
+		synctest.Wait()
+		w.state(c, "running")
+		w.publish("orders", "eu.nl", "1")
+		if got := w.nextBody(c); got != "1" {
+			t.Fatal(got)
+		}
+	})
+}
+
+func TestRecreatedExchangeIsBoundAgain(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		ch := w.service()
+		must(t, ch.ExchangeDelete("orders", false, false))
+		w.declareTopic()
+		time.Sleep(31 * time.Second)
+		w.publish("orders", "eu.nl", "1")
+		if got := w.nextBody(c); got != "1" {
+			t.Fatal(got)
+		}
+	})
+}
+
+// routed tells whether a mandatory message with the key finds a queue.
+func (w *world) routed(key string) bool {
+	w.t.Helper()
+	ch := w.service()
+	returns := ch.NotifyReturn(make(chan amqp.Return, 1))
+	must(w.t, ch.Confirm(false))
+	c, err := ch.PublishWithDeferredConfirm("orders", key, true, false, amqp.Publishing{})
+	must(w.t, err)
+	c.Wait()
+	return len(returns) == 0
+}
+
+func TestEditedKeysAreBoundAndOldOnesUnbound(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		source := own()
+		source.Keys = []string{"us.#", "eu.de"}
+		c.SetSource(source)
+		synctest.Wait()
+		got := map[string]bool{"eu.nl": w.routed("eu.nl"), "eu.de": w.routed("eu.de"), "us.ny": w.routed("us.ny")}
+		if diff := cmp.Diff(map[string]bool{"eu.nl": false, "eu.de": true, "us.ny": true}, got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestOldKeysStayWhileANewOneCannotBeBound(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		source := own()
+		source.Exchange = "missing"
+		c.SetSource(source)
+		synctest.Wait()
+		w.state(c, "held")
+		if !w.routed("eu.nl") {
+			t.Fatal("the old binding is gone")
+		}
+	})
+}
+
+func TestDetachUnbindsAndKeepsTheQueue(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		w.publish("orders", "eu.nl", "1")
+		must(t, c.Detach(w.ctx))
+		if w.routed("eu.nl") {
+			t.Fatal("still bound")
+		}
+		if got := w.nextBody(c); got != "1" {
+			t.Fatal(got)
+		}
+		time.Sleep(time.Minute) // asserting again does not bind again
+		if w.routed("eu.nl") {
+			t.Fatal("bound again")
+		}
+	})
+}
+
+func TestForeignQueueIsNeverDeclared(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.ours.Consumer(federation.Source{Queue: "legacy"})
+		time.Sleep(time.Minute)
+		if state := w.state(c, "held"); !strings.Contains(state.Reason, "legacy") {
+			t.Fatalf("%+v", state)
+		}
+		if _, exists := w.broker.Queue("legacy"); exists {
+			t.Fatal("declared")
+		}
+		_, err := w.service().QueueDeclare("legacy", true, false, false, false, nil)
+		must(t, err)
+		w.publish("", "legacy", "1")
+		if got := w.nextBody(c); got != "1" {
+			t.Fatal(got)
+		}
+	})
+}
+
+func TestQueueWithAnotherConsumerIsWaitedFor(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		w.declareTopic()
+		ch := w.service()
+		_, err := ch.QueueDeclare("legacy", true, false, false, false, nil)
+		must(t, err)
+		_, err = ch.Consume("legacy", "other", false, false, false, false, nil)
+		must(t, err)
+		c := w.ours.Consumer(federation.Source{Queue: "legacy"})
+		time.Sleep(time.Minute)
+		if state := w.state(c, "waiting"); !strings.Contains(state.Reason, "another consumer") {
+			t.Fatalf("%+v", state)
+		}
+		must(t, ch.Cancel("other", false))
+		w.publish("", "legacy", "1")
+		w.next(c)
+	})
+}
+
+func TestOwnQueueWithOtherArgumentsIsUnsafeAndServed(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		w.declareTopic()
+		_, err := w.service().QueueDeclare("cq.out.orders", true, false, false, false, amqp.Table{"x-max-length": int64(10)})
+		must(t, err)
+		c := w.ours.Consumer(own())
+		synctest.Wait()
+		if state := w.state(c, "unsafe"); !strings.Contains(state.Reason, "x-max-length") || state.Fix == "" {
+			t.Fatalf("%+v", state)
+		}
+		w.publish("orders", "eu.nl", "1")
+		w.next(c)
+	})
+}
+
+func TestPrefetchHoldsNoMoreThanItsBytes(t *testing.T) {
+	small := func(c *localbroker.Config) { c.PrefetchBytes, c.MaxPrefetch = 64<<10, 32 }
+	inWorld(t, small, func(w *world) {
+		w.consuming()
+		bodies := make([]string, 40)
+		for i := range bodies {
+			bodies[i] = fmt.Sprint(i)
+		}
+		w.publish("orders", "eu.nl", bodies...)
+		w.queue("cq.out.orders", 8, 32) // 64 KiB / 2 KiB, the least that a message is taken for
+	})
+}
+
+func TestPrefetchFollowsTheSizeOfMessages(t *testing.T) {
+	small := func(c *localbroker.Config) { c.PrefetchBytes, c.MaxPrefetch = 64<<10, 32 }
+	inWorld(t, small, func(w *world) {
+		c := w.consuming()
+		large := strings.Repeat("x", 15<<10)
+		// one large message makes the consumer ask for four at once; what was unacked stays unacked
+		w.publish("orders", "eu.nl", large)
+		must(t, c.Ack(w.ctx, w.next(c).Tag))
+		synctest.Wait()
+		w.publish("orders", "eu.nl", large, large, large, large, large, large)
+		w.queue("cq.out.orders", 2, 4)
+		first := w.next(c)
+		if first.Tag.Incarnation != 1 || first.Redelivered {
+			t.Fatalf("%+v", first.Tag)
+		}
+		// when only small ones come for a while it asks for more again
+		last := first
+		for range 5 {
+			must(t, c.Ack(w.ctx, last.Tag))
+			last = w.next(c)
+		}
+		must(t, c.Ack(w.ctx, last.Tag))
+		time.Sleep(61 * time.Second)
+		for i := range 40 {
+			w.publish("orders", "eu.nl", fmt.Sprint(i))
+		}
+		w.queue("cq.out.orders", 8, 32)
+	})
+}
+
+func TestLargeMessagesWhereSmallOnesWereExpectedEndTheIncarnation(t *testing.T) {
+	small := func(c *localbroker.Config) { c.PrefetchBytes, c.MaxPrefetch = 64<<10, 32 }
+	inWorld(t, small, func(w *world) {
+		w.declareTopic()
+		c := w.ours.Consumer(own())
+		synctest.Wait()
+		must(t, c.Pause(w.ctx))
+		large := strings.Repeat("x", 40<<10)
+		w.publish("orders", "eu.nl", large, large, large, large, large, large)
+		c.Resume()
+		synctest.Wait()
+		q, _ := w.broker.Queue("cq.out.orders")
+		if q.Unacked > 4 {
+			t.Fatalf("%d messages of 40 KiB are held, the budget is 64 KiB", q.Unacked)
+		}
+		for range 6 {
+			must(t, c.Ack(w.ctx, w.next(c).Tag))
+		}
+		w.queue("cq.out.orders", 0, 0)
+	})
+}
+
+func TestMessageOverTheLimitIsHeldVisibly(t *testing.T) {
+	inWorld(t, func(c *localbroker.Config) { c.MaxMessageSize = 1000 }, func(w *world) {
+		c := w.consuming()
+		w.publish("orders", "eu.nl", strings.Repeat("x", 1001))
+		time.Sleep(time.Minute)
+		if state := w.state(c, "held"); !strings.Contains(state.Reason, "1001 bytes") {
+			t.Fatalf("%+v", state)
+		}
+		if ready, unacked := len(w.bodies("cq.out.orders")), 0; ready+unacked > 1 {
+			t.Fatal("the message is gone")
+		}
+	})
+}
+
+func TestCloseGivesEverythingBack(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		w.publish("orders", "eu.nl", "1", "2")
+		w.next(c)
+		must(t, c.Close(w.ctx))
+		w.queue("cq.out.orders", 2, 0)
+		if _, err := c.Next(w.ctx); !errors.Is(err, localbroker.ErrClosed) {
+			t.Fatal(err)
+		}
+		w.state(c, "closed")
+	})
+}
+
+func TestConsumerOfABrokerThatNeverRanCloses(t *testing.T) {
+	b, err := localbroker.New(localbroker.Config{URL: "amqp://nowhere", Site: "ams"})
+	must(t, err)
+	c := b.Consumer(own())
+	must(t, c.Close(context.Background()))
+	if _, err := c.Next(context.Background()); !errors.Is(err, localbroker.ErrClosed) {
+		t.Fatal(err)
+	}
+}
+
+func TestQuorumQueuesDeliveryCountMakesADeliveryRedelivered(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		ch := w.service()
+		must(t, ch.Publish("orders", "eu.nl", false, false, amqp.Publishing{Headers: amqp.Table{"x-delivery-count": int64(2)}}))
+		must(t, ch.Publish("orders", "eu.nl", false, false, amqp.Publishing{Headers: amqp.Table{"x-delivery-count": int64(0)}}))
+		if !w.next(c).Redelivered || w.next(c).Redelivered {
+			t.Fatal("want the first redelivered and the second not")
 		}
 	})
 }

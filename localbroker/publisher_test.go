@@ -1,0 +1,310 @@
+package localbroker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cloudqueue/federation"
+	"cloudqueue/localbroker"
+)
+
+// publishing gives a publisher that holds its lock, and a queue "q".
+func (w *world) publishing() (*localbroker.Publisher, uint64) {
+	w.t.Helper()
+	w.declareTopic()
+	_, err := w.service().QueueDeclare("q", true, false, false, false, nil)
+	must(w.t, err)
+	p := w.ours.Publisher(0)
+	return p, w.acquire(p)
+}
+
+func TestPublishEndsConfirmedReturnedOrTooLarge(t *testing.T) {
+	inWorld(t, func(c *localbroker.Config) { c.MaxMessageSize = 1000 }, func(w *world) {
+		p, incarnation := w.publishing()
+		var o outcomes
+		p.Publish(w.ctx, incarnation, message("", "q", "routed"), o.of("routed"))
+		p.Publish(w.ctx, incarnation, message("orders", "nobody", "unroutable"), o.of("unroutable"))
+		p.Publish(w.ctx, incarnation, message("", "q", strings.Repeat("x", 1001)), o.of("large"))
+		p.Publish(w.ctx, incarnation, message("", strings.Repeat("k", 256), "key"), o.of("key"))
+		p.Publish(w.ctx, incarnation+1, message("", "q", "other"), o.of("other incarnation"))
+		synctest.Wait()
+		want := map[string][]string{"routed": {"confirmed"}, "unroutable": {"returned"}, "large": {"too large"}, "key": {"too large"}, "other incarnation": {"unknown"}}
+		if diff := cmp.Diff(want, o.kinds()); diff != "" {
+			t.Fatal(diff)
+		}
+		if got := o.get("unroutable"); got.Code != 312 || got.Text != "NO_ROUTE" {
+			t.Fatalf("%+v", got)
+		}
+		if diff := cmp.Diff([]string{"routed"}, w.bodies("q")); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestHeaderOverTheFrameIsTooLargeAndItsNeighboursGoOn(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		p, incarnation := w.publishing()
+		var o outcomes
+		p.Publish(w.ctx, incarnation, message("", "q", "before"), o.of("before"))
+		fits, over := rawHeader(131072-8-12), rawHeader(131072-8-12+1)
+		p.Publish(w.ctx, incarnation, federation.Message{RoutingKey: "q", Properties: fits}, o.of("fits"))
+		p.Publish(w.ctx, incarnation, federation.Message{RoutingKey: "q", Properties: over}, o.of("over"))
+		p.Publish(w.ctx, incarnation, message("", "q", "after"), o.of("after"))
+		synctest.Wait()
+		want := map[string][]string{"before": {"confirmed"}, "fits": {"confirmed"}, "over": {"too large"}, "after": {"confirmed"}}
+		if diff := cmp.Diff(want, o.kinds()); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// rawHeader gives properties of exactly size bytes: one header with a long string.
+func rawHeader(size int) []byte {
+	value := size - 2 - 4 - 2 - 1 - 4
+	table := value + 2 + 1 + 4
+	raw := []byte{0x20, 0, byte(table >> 24), byte(table >> 16), byte(table >> 8), byte(table), 1, 'k', 'S', byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}
+	return append(raw, strings.Repeat("v", value)...)
+}
+
+func TestRefusedPublishAloneIsRefused(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		p, incarnation := w.publishing()
+		var o outcomes
+		p.Publish(w.ctx, incarnation, message("missing", "k", "1"), o.of("1"))
+		synctest.Wait()
+		if got := o.get("1"); got.Kind != federation.Refused || got.Code != 404 || !strings.Contains(got.Text, "missing") {
+			t.Fatalf("%+v", got)
+		}
+		// and the next incarnation goes on
+		if next := w.acquire(p); next == incarnation {
+			t.Fatal("the incarnation did not end")
+		} else {
+			p.Publish(w.ctx, next, message("", "q", "2"), o.of("2"))
+		}
+		synctest.Wait()
+		if got := o.get("2"); got.Kind != federation.Confirmed {
+			t.Fatalf("%+v", got)
+		}
+	})
+}
+
+func TestRefusedPublishAmongOthersMakesAllOfThemUnknownWithTheCode(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		p, incarnation := w.publishing()
+		var o outcomes
+		for i := range 20 {
+			m := message("", "q", fmt.Sprint(i))
+			if i == 7 {
+				m.Exchange = "missing"
+			}
+			p.Publish(w.ctx, incarnation, m, o.of(fmt.Sprint(i)))
+		}
+		synctest.Wait()
+		unknown := 0
+		for i := range 20 {
+			switch got := o.get(fmt.Sprint(i)); {
+			case got.Kind == federation.Confirmed && i < 7:
+			case got.Kind == federation.Unknown && got.Code == 404:
+				unknown++
+			case got.Kind == federation.Unknown && i > 7: // published after the end was known
+			default:
+				t.Fatalf("%d: %+v", i, got)
+			}
+		}
+		if unknown < 1 || len(w.bodies("q")) > 7 {
+			t.Fatalf("%d unknown, queue %q", unknown, w.bodies("q"))
+		}
+	})
+}
+
+func TestLostConnectionMakesUnansweredPublishesUnknownOnce(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		p, incarnation := w.publishing()
+		w.broker.SetAlarm(true)
+		var o outcomes
+		p.Publish(w.ctx, incarnation, message("", "q", "1"), o.of("1"))
+		synctest.Wait()
+		w.cut()
+		synctest.Wait()
+		if got := o.get("1"); got.Kind != federation.Unknown || got.Code != 0 {
+			t.Fatalf("%+v", got)
+		}
+		w.broker.SetAlarm(false)
+		w.acquire(p)
+	})
+}
+
+func TestAlarmHoldsPublishesAndLosesNone(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		p, incarnation := w.publishing()
+		c := w.ours.Consumer(federation.Source{Queue: "q"})
+		var o outcomes
+		// given an alarm, and publishes during it
+		w.broker.SetAlarm(true)
+		published := make(chan struct{})
+		go func() {
+			defer close(published)
+			for i := range 100 {
+				p.Publish(w.ctx, incarnation, message("", "q", fmt.Sprint(i)), o.of(fmt.Sprint(i)))
+			}
+		}()
+		time.Sleep(time.Minute)
+		// then nothing is counted a failure, and status tells
+		if len(o.kinds()) != 0 {
+			t.Fatalf("%v", o.kinds())
+		}
+		w.state(p, "alarm")
+		if s := w.ours.Status(); s.Publishing.State != "alarm" || s.Consuming.State != "running" || s.Publishing.Fix == "" {
+			t.Fatalf("%+v", s)
+		}
+		// when it ends everything is confirmed, in order, once
+		w.broker.SetAlarm(false)
+		<-published
+		for i := range 100 {
+			if got := w.nextBody(c); got != fmt.Sprint(i) {
+				t.Fatalf("%q at %d", got, i)
+			}
+		}
+		synctest.Wait()
+		for i := range 100 {
+			if got := o.get(fmt.Sprint(i)); got.Kind != federation.Confirmed {
+				t.Fatalf("%d: %+v", i, got)
+			}
+		}
+		w.state(p, "running")
+		if w.acquire(p) != incarnation {
+			t.Fatal("the incarnation ended")
+		}
+	})
+}
+
+func TestPublishDuringAnAlarmEndsWithItsContext(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		p, incarnation := w.publishing()
+		var o outcomes
+		w.broker.SetAlarm(true)
+		p.Publish(w.ctx, incarnation, message("", "q", "first"), o.of("first"))
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(w.ctx, time.Second)
+		defer cancel()
+		p.Publish(ctx, incarnation, message("", "q", "second"), o.of("second"))
+		synctest.Wait()
+		if got := o.get("second"); got.Kind != federation.Unknown || !strings.Contains(got.Text, "not sent") {
+			t.Fatalf("%+v", got)
+		}
+		w.broker.SetAlarm(false)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"first"}, w.bodies("q")); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestOwnerLockIsWaitedFor(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		// given another router's publisher that holds the lock
+		p, incarnation := w.publishing()
+		other, err := localbroker.New(localbroker.Config{URL: "amqp://broker/", Site: "ams", Dial: w.dial})
+		must(t, err)
+		ctx, stop := context.WithCancel(w.ctx)
+		ran := make(chan error, 1)
+		go func() { ran <- other.Run(ctx) }()
+		q := other.Publisher(0)
+		short, cancel := context.WithTimeout(w.ctx, time.Minute)
+		defer cancel()
+		// when it is acquired again, it is waited for, and said so
+		if _, err := q.Acquire(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if state := w.state(q, "waiting"); !strings.Contains(state.Reason, "cq.owner.ams.0") {
+			t.Fatalf("%+v", state)
+		}
+		// another index is free
+		w.acquire(other.Publisher(1))
+		// and it is free as soon as the first one is closed
+		var o outcomes
+		p.Publish(w.ctx, incarnation, message("", "q", "last of the first"), o.of("last"))
+		must(t, p.Close(w.ctx))
+		w.acquire(q)
+		if got := o.get("last"); got.Kind != federation.Confirmed {
+			t.Fatalf("%+v", got)
+		}
+		stop()
+		<-ran
+	})
+}
+
+func TestLostLockEndsTheIncarnation(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		p, incarnation := w.publishing()
+		_, err := w.service().QueueDelete("cq.owner.ams.0", false, false, false)
+		must(t, err)
+		synctest.Wait()
+		var o outcomes
+		p.Publish(w.ctx, incarnation, message("", "q", "1"), o.of("1"))
+		synctest.Wait()
+		if got := o.get("1"); got.Kind != federation.Unknown || len(w.bodies("q")) != 0 {
+			t.Fatalf("%+v, queue %q", got, w.bodies("q"))
+		}
+		w.acquire(p)
+	})
+}
+
+func TestStrangersMessageInTheLockQueueDisturbsNothing(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		p, incarnation := w.publishing()
+		w.publish("", "cq.owner.ams.0", "hello", "hello again")
+		var o outcomes
+		p.Publish(w.ctx, incarnation, message("", "q", "1"), o.of("1"))
+		synctest.Wait()
+		if got := o.get("1"); got.Kind != federation.Confirmed {
+			t.Fatalf("%+v", got)
+		}
+	})
+}
+
+func TestCloseTellsEveryOutcome(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		p, incarnation := w.publishing()
+		var o outcomes
+		w.broker.SetAlarm(true)
+		p.Publish(w.ctx, incarnation, message("", "q", "1"), o.of("1"))
+		synctest.Wait()
+		must(t, p.Close(w.ctx))
+		if got := o.get("1"); got.Kind != federation.Unknown {
+			t.Fatalf("%+v", got)
+		}
+		p.Publish(w.ctx, incarnation, message("", "q", "2"), o.of("2"))
+		synctest.Wait()
+		if got := o.get("2"); got.Kind != federation.Unknown {
+			t.Fatalf("%+v", got)
+		}
+		if _, err := p.Acquire(w.ctx); !errors.Is(err, localbroker.ErrClosed) {
+			t.Fatal(err)
+		}
+		w.broker.SetAlarm(false)
+	})
+}
+
+func TestCheckExchangeFindsMissesAndDeclares(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		w.declareTopic()
+		must(t, w.ours.CheckExchange(w.ctx, "", ""))
+		must(t, w.ours.CheckExchange(w.ctx, "orders", ""))
+		if err := w.ours.CheckExchange(w.ctx, "invoices", ""); !errors.Is(err, localbroker.ErrMissing) {
+			t.Fatal(err)
+		}
+		must(t, w.ours.CheckExchange(w.ctx, "invoices", "fanout"))
+		must(t, w.ours.CheckExchange(w.ctx, "invoices", ""))
+		if err := w.ours.CheckExchange(w.ctx, "wrong", "no-such-type"); err == nil {
+			t.Fatal("no error")
+		}
+	})
+}
