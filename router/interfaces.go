@@ -1,0 +1,103 @@
+package router
+
+import (
+	"context"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/topology"
+)
+
+// Broker is the local AMQP broker. Consumer and Publisher start nothing; the parts they give work when used.
+type Broker interface {
+	Consumer(source federation.Source) Consumer
+	// Publisher gives the publishing channel that holds the owner lock cq.owner.<site>.<index>.
+	Publisher(index uint32) Publisher
+	// CheckExchange returns nil when the exchange exists (or was declared with the given type), ErrExchangeMissing when it
+	// does not, another error when the broker could not be asked.
+	CheckExchange(ctx context.Context, name, declare string) error
+}
+
+// Consumer takes messages from one queue. Next is for one goroutine, the rest for any.
+type Consumer interface {
+	// Next blocks across lost connections; its error is the context's, or that the consumer is closed.
+	Next(ctx context.Context) (federation.Delivery, error)
+	// Ack acks every delivery up to a tag; the tag of an earlier incarnation has no effect.
+	Ack(ctx context.Context, upTo federation.Tag) error
+	// Pause gives everything unacked back to the queue, in order; Next blocks until Resume.
+	Pause(ctx context.Context) error
+	Resume()
+	// SetSource changes bindings; the queue must be the same.
+	SetSource(source federation.Source)
+	// Detach unbinds the router's own queue and goes on taking what is in it; of another's queue it does nothing.
+	Detach(ctx context.Context) error
+	State() federation.PartState
+	// Close stops consuming and acks nothing.
+	Close(ctx context.Context) error
+}
+
+// Publisher publishes with confirms on one channel that holds an owner lock.
+type Publisher interface {
+	// Acquire waits until the channel is open and the lock is held; its error is the context's.
+	Acquire(ctx context.Context) (incarnation uint64, err error)
+	// Publish calls outcome exactly once, later or at once. Nothing is sent for an incarnation that is over.
+	Publish(ctx context.Context, incarnation uint64, m federation.Message, outcome func(federation.Outcome))
+	State() federation.PartState
+	Close(ctx context.Context) error
+}
+
+// Link is the connection to one peer, up from its birth until Down is called for it.
+type Link interface {
+	Peer() federation.SiteID
+	// Hello is what the peer said of itself.
+	Hello() federation.Hello
+	// Copy queues a batch on the lane's stream and blocks while the stream's queue is full. With nil, answer is called
+	// exactly once, from any goroutine, with LinkLost when the link ends first; with an error never.
+	Copy(ctx context.Context, class uint8, lane federation.Lane, side federation.Sidecar, b *federation.Batch, answer Answer) error
+	// Send queues a control frame.
+	Send(ctx context.Context, f federation.Frame) error
+	// Drain lets both ends finish what they have begun, then closes.
+	Drain(ctx context.Context) error
+}
+
+// Answer takes a verdict on a copy, and how long to wait before the next try (0: the sender's choice).
+type Answer = func(federation.Verdict, time.Duration)
+
+// Peers is the endpoint of the links; it calls Router's Greet, Up, Down, Copy and Control.
+type Peers interface {
+	// SetPeers gives the linked sites; reachable tells whether they have an address of this one.
+	SetPeers(peers []topology.Peer, reachable bool)
+}
+
+// TopologySource gives the document to act on; each value replaces the one before.
+type TopologySource interface {
+	Snapshots() <-chan topology.Snapshot
+	// Applied is called when the router acts on a snapshot, after everything that it implies is durable.
+	Applied(ctx context.Context, s topology.Snapshot) error
+}
+
+// Properties reads and edits raw AMQP property bytes.
+type Properties interface {
+	Facts(raw []byte) (PropertyFacts, error)
+	// Deliver returns the bytes to publish with. An error means that the bytes are not valid AMQP properties.
+	Deliver(raw []byte, e DeliveryEdit) ([]byte, error)
+}
+
+// PropertyFacts are what the router wants to know of a message's properties.
+type PropertyFacts struct {
+	Path      []federation.SiteID // x-cq-path
+	Transient bool                // delivery-mode 1
+	TTL       time.Duration       // expiration; federation.NoTTL without one
+}
+
+// DeliveryEdit is what a destination changes.
+type DeliveryEdit struct {
+	ID        string // x-cq-id: lane@generation:offset
+	Origin    federation.SiteID
+	Path      []federation.SiteID
+	Time      time.Time // x-cq-time: when the origin took it
+	Duplicate bool
+	Remaining time.Duration // federation.NoTTL: leave expiration as it is
+	// TrustUserID keeps user-id; otherwise it moves to x-cq-user-id.
+	TrustUserID bool
+}

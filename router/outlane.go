@@ -1,0 +1,229 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/spool"
+)
+
+// outLane is a lane that begins at this site: its numbering, its newest batches and a sender per destination.
+type outLane struct {
+	r    *Router
+	lane federation.Lane
+
+	// mu guards what follows; ingest, the senders, the receipts and status meet here.
+	mu        sync.Mutex
+	mark      federation.LaneMark
+	next      federation.Offset // the next to assign; moved by ingest alone
+	durable   federation.Offset // the last whose batch is committed
+	tail      []*federation.Batch
+	tailLen   int // bytes of tail
+	dups      uint64
+	class     uint8
+	held      string // why nothing is taken from the broker, "" when it is
+	heldFix   string
+	heldSince time.Time
+	senders   []*sender
+	in        *ingest // nil without a route in the topology
+
+	receiptWake chan struct{} // capacity 1; pokes keepReceipts
+}
+
+// openOutLane finds the lane in the store or begins it, with its LANE mark durable: a join is told only afterwards (4.2).
+func openOutLane(ctx context.Context, r *Router, lane federation.Lane, dests []federation.Destination) (*outLane, error) {
+	l := &outLane{r: r, lane: lane, class: defaultClass, receiptWake: make(chan struct{}, 1)}
+	value, known := r.cfg.Spool.Mark(federation.MarkKey{Kind: federation.MarkLane, Lane: lane})
+	if known {
+		mark, err := federation.ParseLaneMark(value)
+		if err != nil {
+			return nil, fmt.Errorf("lane %s: mark: %w", lane, err)
+		}
+		l.mark = mark
+	} else {
+		l.mark = r.firstMark(dests)
+		if err := r.cfg.Spool.Commit(ctx, laneRecord(lane, l.mark)); err != nil {
+			return nil, fmt.Errorf("lane %s: begin: %w", lane, err)
+		}
+	}
+	if err := l.restore(); err != nil {
+		return nil, err
+	}
+	for _, m := range l.mark.Members {
+		s, err := newSender(l, m)
+		if err != nil {
+			return nil, err
+		}
+		l.senders = append(l.senders, s)
+	}
+	return l, nil
+}
+
+func (r *Router) firstMark(dests []federation.Destination) federation.LaneMark {
+	mark := federation.LaneMark{Generation: federation.Generation(r.identity.Born.UnixMilli()), Shards: 1}
+	for _, d := range dests {
+		mark.Members = append(mark.Members, federation.Membership{Destination: d, Join: 1})
+	}
+	return mark
+}
+
+func laneRecord(lane federation.Lane, mark federation.LaneMark) spool.Record {
+	return spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkLane, Lane: lane}, Value: mark.Encode()}
+}
+
+// restore finds the next offset: 1 + the highest of stored batches, LANE_HIGH, every receipt and every void (4.2).
+func (l *outLane) restore() error {
+	high := l.r.lastStored(l.lane, l.mark.Generation)
+	key := federation.MarkKey{Kind: federation.MarkLaneHigh, Lane: l.lane, Generation: l.mark.Generation}
+	if value, ok := l.r.cfg.Spool.Mark(key); ok {
+		m, err := federation.ParseLaneHigh(value)
+		if err != nil {
+			return fmt.Errorf("lane %s: high: %w", l.lane, err)
+		}
+		high, l.dups = max(high, m.LastAssigned), m.IngestDuplicates
+	}
+	for _, m := range l.mark.Members {
+		rc, _, err := l.r.storedReceipt(l.lane, l.mark.Generation, m.Destination)
+		if err != nil {
+			return err
+		}
+		high = max(high, rc.Done)
+	}
+	voids, err := l.r.storedVoids(l.lane, l.mark.Generation)
+	if err != nil {
+		return err
+	}
+	for _, v := range voids.Voids {
+		high = max(high, v.Span.Last)
+	}
+	l.next, l.durable = high+1, high
+	return nil
+}
+
+func (r *Router) lastStored(lane federation.Lane, gen federation.Generation) federation.Offset {
+	var last federation.Offset
+	for _, e := range r.cfg.Spool.Extents() {
+		if e.Lane == lane && e.Generation == gen {
+			last = max(last, e.Last)
+		}
+	}
+	return last
+}
+
+func (r *Router) storedVoids(lane federation.Lane, gen federation.Generation) (federation.VoidMark, error) {
+	value, ok := r.cfg.Spool.Mark(federation.MarkKey{Kind: federation.MarkVoid, Lane: lane, Generation: gen})
+	if !ok {
+		return federation.VoidMark{}, nil
+	}
+	m, err := federation.ParseVoidMark(value)
+	if err != nil {
+		return m, fmt.Errorf("lane %s: voids: %w", lane, err)
+	}
+	return m, nil
+}
+
+func (l *outLane) generation() federation.Generation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mark.Generation
+}
+
+// destinations are those that a batch sealed now is for.
+func (l *outLane) destinations() []federation.Destination {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []federation.Destination
+	for _, m := range l.mark.Members {
+		if m.Leave == 0 {
+			out = append(out, m.Destination)
+		}
+	}
+	return out
+}
+
+// committed takes a batch whose Commit returned nil: from now on it may leave the site (4.2).
+func (l *outLane) committed(b *federation.Batch) {
+	l.mu.Lock()
+	l.durable = b.Header.Last()
+	l.tail = append(l.tail, b)
+	l.tailLen += len(b.Bytes())
+	for l.tailLen > l.r.cfg.TailBytes && len(l.tail) > 1 {
+		l.dropOldest()
+	}
+	senders := l.senders
+	l.mu.Unlock()
+	for _, s := range senders {
+		s.poke()
+	}
+}
+
+func (l *outLane) dropOldest() {
+	l.tailLen -= len(l.tail[0].Bytes())
+	l.tail[0] = nil
+	l.tail = l.tail[1:]
+}
+
+// batchAt gives the committed batch that holds an offset, from memory if it is there, else from the store. It is nil
+// when nothing at or above the offset is committed.
+func (l *outLane) batchAt(ctx context.Context, at federation.Offset) (*federation.Batch, error) {
+	l.mu.Lock()
+	if at > l.durable {
+		l.mu.Unlock()
+		return nil, nil
+	}
+	for i := len(l.tail) - 1; i >= 0; i-- {
+		if h := &l.tail[i].Header; h.First <= at && at <= h.Last() {
+			b := l.tail[i]
+			l.mu.Unlock()
+			return b, nil
+		}
+	}
+	gen := l.mark.Generation
+	l.mu.Unlock()
+	return l.r.cfg.Spool.Read(ctx, l.lane, gen, at)
+}
+
+// forget lets the store and the tail drop what every destination has receipted durably.
+func (l *outLane) forget() {
+	l.mu.Lock()
+	upTo := l.durable
+	for _, s := range l.senders {
+		upTo = min(upTo, s.ledger.Forgettable())
+	}
+	for len(l.tail) > 0 && l.tail[0].Header.Last() <= upTo {
+		l.dropOldest()
+	}
+	gen := l.mark.Generation
+	l.mu.Unlock()
+	l.r.cfg.Spool.Forget(l.lane, gen, upTo)
+}
+
+func (l *outLane) sender(d federation.Destination) *sender {
+	for _, s := range l.senders {
+		if s.dest == d {
+			return s
+		}
+	}
+	return nil
+}
+
+func (l *outLane) hold(reason, fix string) {
+	l.mu.Lock()
+	changed := l.held != reason
+	l.held, l.heldFix = reason, fix
+	if changed {
+		l.heldSince = time.Now()
+	}
+	l.mu.Unlock()
+	if !changed {
+		return
+	}
+	if reason == "" {
+		l.r.log.Info("lane resumed", "lane", l.lane.String())
+		return
+	}
+	l.r.log.Warn("lane held", "lane", l.lane.String(), "reason", reason, "fix", fix)
+}

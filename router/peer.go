@@ -1,0 +1,133 @@
+package router
+
+import (
+	"context"
+	"fmt"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/spool"
+)
+
+// Hello is what this site says of itself now.
+func (r *Router) Hello() federation.Hello {
+	r.mu.Lock()
+	snap := r.current
+	r.mu.Unlock()
+	return federation.Hello{Federation: r.cfg.Federation, Site: r.cfg.Site, Router: r.cfg.Name, Store: r.identity.Store, Born: r.identity.Born,
+		Epoch: r.identity.Epoch, LastLSN: r.cfg.Spool.LastLSN(), Boot: r.cfg.Boot, TopologyVersion: snap.Version, TopologyDigest: snap.Digest,
+		MaxBatch: federation.MaxEncodedBatch + federation.MaxBatchHeader, Codecs: 1<<federation.CodecNone | 1<<federation.CodecS2 | 1<<federation.CodecZstd}
+}
+
+// Greet decides on a peer's HELLO. OK means that what the peer said is durable (4.2, HELLO_ACK).
+func (r *Router) Greet(ctx context.Context, h federation.Hello) (federation.Verdict, string) {
+	key := federation.MarkKey{Kind: federation.MarkPeer, Dest: federation.Destination{Site: h.Site}}
+	if value, ok := r.cfg.Spool.Mark(key); ok {
+		known, err := federation.ParsePeerMark(value)
+		if err != nil {
+			return federation.Fenced, "what this site remembers of the peer cannot be read: " + err.Error()
+		}
+		if why := fence(known, h); why != "" {
+			r.refused.add("hello: " + federation.Fenced.String())
+			r.log.Error("peer fenced", "peer", string(h.Site), "reason", why)
+			return federation.Fenced, why
+		}
+	}
+	mark := federation.PeerMark{Store: h.Store, Born: h.Born, Epoch: h.Epoch, LastLSN: h.LastLSN, Boot: h.Boot}
+	if err := r.cfg.Spool.Commit(ctx, spool.MarkRecord{Key: key, Value: mark.Encode()}); err != nil {
+		return federation.Full, "the store does not answer; try again"
+	}
+	return federation.OK, ""
+}
+
+// fence compares a peer's store with what this site has seen of it (design section 5); "" lets it in.
+func fence(known federation.PeerMark, h federation.Hello) string {
+	switch {
+	case known.Store != h.Store && h.Born.Before(known.Born):
+		return fmt.Sprintf("store replaced by an older one: %s, born %s, after %s; mount the newer store, or run on the peer: cloudqueue spool new-id",
+			h.Store, h.Born.UTC().Format("2006-01-02T15:04:05Z"), known.Store)
+	case known.Store != h.Store:
+		return ""
+	case h.Epoch < known.Epoch, h.Epoch == known.Epoch && h.Boot == known.Boot && h.LastLSN < known.LastLSN && known.LastLSN-h.LastLSN > helloReorder:
+		return fmt.Sprintf("store rewound: epoch %d, LSN %d was seen, now epoch %d, LSN %d; stop the router and run: cloudqueue spool reseal",
+			known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)
+	case h.Epoch > known.Epoch && h.LastLSN < known.LastLSN:
+		return fmt.Sprintf("store rewound: LSN %d was seen, now LSN %d; stop the router and run: cloudqueue spool reseal", known.LastLSN, h.LastLSN)
+	case h.Epoch == known.Epoch && h.Boot != known.Boot:
+		return "store cloned: two processes run on copies of store " + h.Store.String() + "; on the copy run: cloudqueue spool new-id"
+	}
+	return ""
+}
+
+// helloReorder is how far the HELLO of one of a link's two connections may lag behind the other's: LSNs of one process
+// within the seconds of a handshake.
+const helloReorder = 1 << 20
+
+// Up takes a link into use.
+func (r *Router) Up(l Link) {
+	r.mu.Lock()
+	r.links[l.Peer()] = l
+	outs := values(r.out)
+	r.mu.Unlock()
+	for _, lane := range outs {
+		lane.pokeSenders(l.Peer())
+	}
+}
+
+// Down forgets a link; every answer that was open has been given LinkLost.
+func (r *Router) Down(l Link, reason error) {
+	r.mu.Lock()
+	if r.links[l.Peer()] == l {
+		delete(r.links, l.Peer())
+	}
+	outs := values(r.out)
+	r.mu.Unlock()
+	for _, lane := range outs {
+		lane.pokeSenders(l.Peer())
+	}
+}
+
+// Control takes a frame of a link's control stream. It never blocks: what needs the store goes to a goroutine of the lane.
+func (r *Router) Control(l Link, f federation.Frame) {
+	switch f := f.(type) {
+	case federation.LaneOpen:
+		r.laneOpened(l, f)
+	case federation.LaneState:
+		r.toSender(l, f.Lane, f.Destinations, func(s *sender, d federation.DestState) { s.laneState(l, f, d) })
+	case federation.Window:
+		if s := r.senderOf(l, f.Lane, f.Destination); s != nil {
+			s.windowMoved(l, f)
+		}
+	case federation.Receipt:
+		if s := r.senderOf(l, f.Lane, f.Destination); s != nil {
+			s.receiptCame(f)
+		}
+	case federation.SyncReq:
+		r.syncAsked(l, f)
+	case federation.Sync:
+		r.syncCame(l, f)
+	}
+}
+
+// senderOf finds the sender that a frame is about. A peer speaks for destinations at its own site alone (G10).
+func (r *Router) senderOf(l Link, lane federation.Lane, d federation.Destination) *sender {
+	if d.Site != l.Peer() || lane.Origin != r.cfg.Site {
+		r.refused.add("frame about another site")
+		return nil
+	}
+	r.mu.Lock()
+	out := r.out[lane]
+	r.mu.Unlock()
+	if out == nil {
+		r.refused.add("frame about an unknown lane")
+		return nil
+	}
+	return out.sender(d)
+}
+
+func (r *Router) toSender(l Link, lane federation.Lane, dests []federation.DestState, f func(*sender, federation.DestState)) {
+	for _, d := range dests {
+		if s := r.senderOf(l, lane, d.Destination); s != nil {
+			f(s, d)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/spool"
+)
+
+// receiptPause gathers receipts: a later one only delays forgetting, and one commit for 50 ms of them is cheap beside a
+// commit for each.
+const receiptPause = 50 * time.Millisecond
+
+// receiptCame accepts or refuses a destination's word; keepReceipts makes it durable.
+func (s *sender) receiptCame(rc federation.Receipt) {
+	lane := s.lane
+	lane.mu.Lock()
+	defer lane.mu.Unlock()
+	if rc.Generation != lane.mark.Generation {
+		lane.r.refused.add("receipt: of another generation")
+		return
+	}
+	switch result := s.ledger.Accept(rc, lane.durable, time.Now()); result {
+	case federation.ReceiptTaken:
+		s.moved, s.quiet = time.Now(), 0
+		s.window.Advance(rc.Done + 1)
+		lane.pokeReceipts()
+		s.poke()
+	case federation.ReceiptKnown:
+	default:
+		lane.r.refused.add("receipt: " + result.String())
+		s.say("held", fmt.Sprintf("the receipt of %s is %s", s.dest.Site, result), receiptFix(result))
+	}
+}
+
+func receiptFix(r federation.ReceiptResult) string {
+	if r == federation.ReceiptAhead {
+		return "this site's store was put back to an older state: stop its router and run: cloudqueue spool reseal"
+	}
+	return "see the destination: cloudqueue status"
+}
+
+// syncAsked takes a SYNC_REQ. From a destination it asks the origin for the lane's state; from the origin it asks a
+// destination for its receipt.
+func (r *Router) syncAsked(l Link, f federation.SyncReq) {
+	if !f.ToOrigin {
+		if in := r.inLane(l, f.Lane, f.Destination); in != nil {
+			in.tell()
+		}
+		return
+	}
+	s := r.senderOf(l, f.Lane, f.Destination)
+	if s == nil {
+		r.reply(l, federation.Sync{Nonce: f.Nonce, Lane: f.Lane, Generation: f.Generation, Destination: f.Destination,
+			Verdict: federation.NoGrant, Text: "this site has no such lane or destination"})
+		return
+	}
+	s.lane.mu.Lock()
+	s.asked = &syncRequest{link: l, req: f}
+	s.lane.mu.Unlock()
+	s.lane.pokeReceipts()
+}
+
+// reply sends control frames in order, from a goroutine of its own, since Control must not block. A link that ends takes them along.
+func (r *Router) reply(l Link, frames ...federation.Frame) {
+	ctx := r.ctx
+	r.start(func() {
+		for _, f := range frames {
+			if err := l.Send(ctx, f); err != nil {
+				return
+			}
+		}
+	})
+}
+
+func (l *outLane) pokeReceipts() {
+	select {
+	case l.receiptWake <- struct{}{}:
+	default: // one poke is enough: keep looks at every sender
+	}
+}
+
+// keepReceipts makes receipts and the destinations' store ids durable, then lets the origin forget (4.2: a receipt of
+// every destination, in a later group) and answers SYNC from what is durable.
+func (l *outLane) keepReceipts(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-l.receiptWake:
+		}
+		if err := l.keep(ctx); err != nil {
+			return err
+		}
+		if err := sleep(ctx, receiptPause); err != nil {
+			return nil
+		}
+	}
+}
+
+// kept is what one commit makes durable for one sender.
+type kept struct {
+	s       *sender
+	receipt federation.Receipt
+	has     bool
+	stores  federation.DestMark
+	asked   *syncRequest
+	fenced  bool // the asking store is older than the newest one
+}
+
+func (l *outLane) keep(ctx context.Context) error {
+	var all []kept
+	var records []spool.Record
+	l.mu.Lock()
+	for _, s := range l.senders {
+		k := s.gather(time.Now())
+		all = append(all, k)
+		records = append(records, k.records(l)...)
+	}
+	l.mu.Unlock()
+	if len(records) > 0 {
+		if err := l.r.submit(ctx, records...); err != nil {
+			return fmt.Errorf("lane %s: keep receipts: %w", l.lane, err)
+		}
+	}
+	l.mu.Lock()
+	var answers []func()
+	for _, k := range all {
+		k.settle()
+		if k.asked != nil {
+			if answer, ok := l.syncAnswer(k); ok {
+				answers = append(answers, func() { l.r.reply(k.asked.link, answer) })
+			}
+		}
+	}
+	l.mu.Unlock()
+	for _, answer := range answers {
+		answer()
+	}
+	l.forget()
+	return nil
+}
+
+// gather takes what waits for a commit. Callers hold lane.mu.
+func (s *sender) gather(now time.Time) kept {
+	k := kept{s: s, asked: s.asked}
+	s.asked = nil
+	if k.asked != nil {
+		k.fenced = s.ledger.Ask(k.asked.req.Store, k.asked.req.Born, now) == federation.AskFenced
+	}
+	k.receipt, k.has = s.ledger.Receipt()
+	k.stores = s.ledger.Dest()
+	return k
+}
+
+// records are the marks that are not durable as they stand. Callers hold lane.mu.
+func (k kept) records(l *outLane) []spool.Record {
+	key := federation.MarkKey{Lane: l.lane, Generation: l.mark.Generation, Dest: k.s.dest}
+	var out []spool.Record
+	if k.s.ledger.DestChanged() {
+		key.Kind = federation.MarkDest
+		out = append(out, spool.MarkRecord{Key: key, Value: k.stores.Encode()})
+	}
+	if k.has && k.receipt.Done > k.s.ledger.Settled() {
+		key.Kind = federation.MarkReceipt
+		out = append(out, spool.MarkRecord{Key: key, Value: k.receipt.Encode()})
+	}
+	return out
+}
+
+// settle notes what is durable. Callers hold lane.mu.
+func (k kept) settle() {
+	k.s.ledger.SettleDest(k.stores)
+	if k.has {
+		k.s.ledger.Settle(k.receipt.Done)
+	}
+}
+
+// syncAnswer tells durable facts alone (4.2). When a receipt came in during the commit, the answer waits for the next one.
+// Callers hold lane.mu.
+func (l *outLane) syncAnswer(k kept) (federation.Sync, bool) {
+	s, req := k.s, k.asked.req
+	out := federation.Sync{Nonce: req.Nonce, Lane: l.lane, Generation: l.mark.Generation, Destination: s.dest, LastAssigned: l.durable,
+		FirstRetained: s.ledger.Settled() + 1, OriginStore: l.r.identity.Store}
+	if k.fenced {
+		out.Verdict = federation.Fenced
+		out.Text = fmt.Sprintf("store %s is older than store %s, which this site has already answered", req.Store, k.stores.Newest)
+		return out, true
+	}
+	if !s.ledger.Tell(&out, req.Store) {
+		s.asked = k.asked
+		l.pokeReceipts()
+		return out, false
+	}
+	voids, err := l.r.storedVoids(l.lane, l.mark.Generation)
+	if err != nil {
+		out.Verdict, out.Text = federation.Corrupt, err.Error()
+		return out, true
+	}
+	out.Voids = voids.Voids
+	return out, true
+}
+
+func (r *Router) storedReceipt(lane federation.Lane, gen federation.Generation, d federation.Destination) (federation.Receipt, bool, error) {
+	value, ok := r.cfg.Spool.Mark(federation.MarkKey{Kind: federation.MarkReceipt, Lane: lane, Generation: gen, Dest: d})
+	if !ok {
+		return federation.Receipt{}, false, nil
+	}
+	rc, err := federation.ParseReceipt(value)
+	if err != nil {
+		return rc, false, fmt.Errorf("lane %s: receipt of %s: %w", lane, d, err)
+	}
+	return rc, true, nil
+}
+
+func (r *Router) storedDest(lane federation.Lane, gen federation.Generation, d federation.Destination) (federation.DestMark, error) {
+	value, ok := r.cfg.Spool.Mark(federation.MarkKey{Kind: federation.MarkDest, Lane: lane, Generation: gen, Dest: d})
+	if !ok {
+		return federation.DestMark{}, nil
+	}
+	m, err := federation.ParseDestMark(value)
+	if err != nil {
+		return m, fmt.Errorf("lane %s: stores of %s: %w", lane, d, err)
+	}
+	return m, nil
+}

@@ -1,0 +1,146 @@
+package router
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/topology"
+)
+
+// Copy takes a frame of a link: identity, grant, checksums, then the lane's window. It never blocks.
+func (r *Router) Copy(l Link, c federation.Copy, answer Answer) {
+	v, retry, lane, b := r.judge(l, c)
+	if v == federation.OK {
+		lane.receive(b, c.Sidecar, answer)
+		return
+	}
+	r.refused.add("copy: " + v.String())
+	answer(v, retry)
+}
+
+// judge refuses what is broken or not allowed; OK comes with the lane that the copy is for.
+func (r *Router) judge(l Link, c federation.Copy) (federation.Verdict, time.Duration, *inLane, *federation.Batch) {
+	b, err := federation.ParseBatch(c.Batch)
+	switch {
+	case errors.Is(err, federation.ErrUnknownCritical), errors.Is(err, federation.ErrVersion):
+		return federation.UnknownCritical, maxPause, nil, nil
+	case err != nil:
+		return federation.Corrupt, maxPause, nil, nil
+	case b.Header.Lane.Origin != l.Peer():
+		return federation.NoGrant, maxPause, nil, nil // this version relays nothing
+	}
+	dest, ok := single(b.Header.Destinations, c.Sidecar.Bitmap)
+	if !ok || dest.Site != r.cfg.Site {
+		return federation.NoPath, maxPause, nil, nil
+	}
+	r.mu.Lock()
+	lane := r.in[inKey{b.Header.Lane, dest}]
+	r.mu.Unlock()
+	if lane == nil {
+		return federation.NoGrant, maxPause, nil, nil
+	}
+	return federation.OK, 0, lane, b
+}
+
+// single gives the one destination of a bitmap over a sealed list.
+func single(dests []federation.Destination, bitmap uint64) (federation.Destination, bool) {
+	i := bits.TrailingZeros64(bitmap)
+	if bits.OnesCount64(bitmap) != 1 || i >= len(dests) {
+		return federation.Destination{}, false
+	}
+	return dests[i], true
+}
+
+// laneOpened answers LANE_OPEN for every destination of the lane at this site.
+func (r *Router) laneOpened(l Link, f federation.LaneOpen) {
+	found := false
+	for _, m := range f.Mark.Members {
+		if m.Destination.Site != r.cfg.Site {
+			continue
+		}
+		found = true
+		lane, v, text := r.ensureInLane(l, inKey{f.Lane, m.Destination})
+		if lane == nil {
+			r.refused.add("lane: " + v.String())
+			r.reply(l, federation.LaneState{Short: f.Short, Lane: f.Lane, Verdict: v, Text: text, Destinations: []federation.DestState{{Destination: m.Destination}}})
+			continue
+		}
+		lane.open(l, f)
+	}
+	if !found {
+		r.refused.add("lane: " + federation.NoPath.String())
+		r.reply(l, federation.LaneState{Short: f.Short, Lane: f.Lane, Verdict: federation.NoPath, Text: "the lane has no destination at this site"})
+	}
+}
+
+// ensureInLane finds the lane, or begins it when the topology grants it to the peer. A lane that was granted once goes on
+// after its route is gone: what is sealed drains.
+func (r *Router) ensureInLane(l Link, key inKey) (*inLane, federation.Verdict, string) {
+	if key.lane.Origin != l.Peer() {
+		return nil, federation.NoGrant, fmt.Sprintf("%s may not send for %s", l.Peer(), key.lane.Origin)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if lane := r.in[key]; lane != nil {
+		return lane, federation.OK, ""
+	}
+	if !r.granted(key) && !r.hasJournal(key) {
+		return nil, federation.TopologyOld, fmt.Sprintf("no route of topology version %d at %s sends lane %s here", r.current.Version, r.cfg.Site, key.lane)
+	}
+	if len(r.in) >= r.cfg.MaxLanes {
+		return nil, federation.Full, fmt.Sprintf("%d lanes end here already; raise max-lanes", len(r.in))
+	}
+	lane := newInLane(r, key)
+	r.in[key] = lane
+	r.start(func() { lane.run(r.ctx) })
+	return lane, federation.OK, ""
+}
+
+// granted: the grants follow from the routes (G10). Callers hold mu.
+func (r *Router) granted(key inKey) bool {
+	for _, d := range r.inbound[key.lane].Destinations {
+		if d.Destination == key.dest {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Router) hasJournal(key inKey) bool {
+	for k := range r.cfg.Spool.Marks(federation.MarkJournal) {
+		if k.Lane == key.lane && k.Dest == key.dest {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Router) inLane(l Link, lane federation.Lane, d federation.Destination) *inLane {
+	if lane.Origin != l.Peer() {
+		r.refused.add("frame about another site")
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.in[inKey{lane, d}]
+}
+
+// inboundRoute is the route of the topology of now that ends here, or zero.
+func (r *Router) inboundRoute(lane federation.Lane) topology.Route {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.inbound[lane]
+}
+
+// syncCame hands a SYNC to the lane that asked.
+func (r *Router) syncCame(l Link, f federation.Sync) {
+	if lane := r.inLane(l, f.Lane, f.Destination); lane != nil {
+		lane.mu.Lock()
+		lane.answer = &f
+		lane.mu.Unlock()
+		lane.poke()
+	}
+}

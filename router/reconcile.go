@@ -1,0 +1,191 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/spool"
+	"cloudqueue/topology"
+)
+
+// act brings the router to a topology: lanes begin with their LANE marks durable, routes that are gone stop taking, and
+// only then the snapshot counts as applied (4.2). What did not change is not touched. It is idempotent.
+func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
+	doc := snap.Document
+	outbound := byLane(doc.RoutesFrom(r.cfg.Site))
+	for lane, route := range outbound {
+		if err := r.beginRoute(ctx, lane, route); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	outs := values(r.out)
+	r.inbound = byLane(doc.RoutesTo(r.cfg.Site))
+	ins := values(r.in)
+	r.current = snap
+	r.mu.Unlock()
+	for _, l := range outs {
+		if _, ok := outbound[l.lane]; !ok {
+			l.leave(ctx)
+		}
+	}
+	for _, l := range ins {
+		l.poke()
+	}
+	self, _ := doc.Site(r.cfg.Site)
+	r.cfg.Peers.SetPeers(doc.Peers(r.cfg.Site), len(self.Listen) > 0)
+	r.log.Info("topology in force", "version", snap.Version, "origin", snap.Origin)
+	return r.cfg.Topology.Applied(ctx, snap)
+}
+
+func byLane(routes []topology.Route) map[federation.Lane]topology.Route {
+	m := make(map[federation.Lane]topology.Route, len(routes))
+	for _, route := range routes {
+		m[route.Lane] = route
+	}
+	return m
+}
+
+// beginRoute makes the lane's sealed destinations agree with the route, then takes from the broker.
+func (r *Router) beginRoute(ctx context.Context, lane federation.Lane, route topology.Route) error {
+	dests := make([]federation.Destination, len(route.Destinations))
+	for i, d := range route.Destinations {
+		dests[i] = d.Destination
+	}
+	l, err := r.ensureOutLane(ctx, lane, dests)
+	if err != nil {
+		return err
+	}
+	if have := l.destinations(); !sameDestinations(have, dests) {
+		l.stopIngest()
+		l.hold(fmt.Sprintf("route %s: its destinations are %v, the topology says %v; this version does not edit a route's destinations", route.Name, have, dests),
+			"give the new destination set a route of its own, with another id")
+		return nil
+	}
+	return l.follow(route)
+}
+
+func sameDestinations(a, b []federation.Destination) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, d := range a {
+		if !slices.Contains(b, d) {
+			return false
+		}
+	}
+	return true
+}
+
+// ensureOutLane finds or begins a lane and starts its senders.
+func (r *Router) ensureOutLane(ctx context.Context, lane federation.Lane, dests []federation.Destination) (*outLane, error) {
+	r.mu.Lock()
+	l := r.out[lane]
+	work := r.ctx
+	r.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	l, err := openOutLane(ctx, r, lane, dests)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.out[lane] = l
+	r.mu.Unlock()
+	l.forget()
+	for _, s := range l.senders {
+		r.start(func() { s.run(work) })
+	}
+	r.start(func() { r.fail(l.keepReceipts(work)) })
+	return l, nil
+}
+
+// follow takes a route's messages, from its source of now. An unchanged route goes on as it is, and so does one whose
+// queue is the same: its bindings change under it.
+func (l *outLane) follow(route topology.Route) error {
+	l.mu.Lock()
+	l.class = route.ClassIndex
+	in := l.in
+	if in != nil && in.route.Source.Queue == route.Source.Queue {
+		changed := in.route.Digest != route.Digest || in.detached
+		in.route, in.detached = route, false
+		l.mu.Unlock()
+		if changed {
+			in.consumer.SetSource(route.Source)
+		}
+		return nil
+	}
+	l.mu.Unlock()
+	l.stopIngest()
+	return l.startIngest(route)
+}
+
+func (l *outLane) startIngest(route topology.Route) error {
+	in, err := newIngest(l, route)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(l.r.ctx)
+	in.cancel, in.done = cancel, make(chan struct{})
+	l.mu.Lock()
+	l.in = in
+	l.mu.Unlock()
+	l.hold("", "")
+	l.r.start(func() {
+		defer close(in.done)
+		l.r.fail(in.run(ctx))
+	})
+	return nil
+}
+
+// leave is for a lane whose route is gone: the router's own queue is unbound and what is in it still taken; another's
+// queue is left at once.
+func (l *outLane) leave(ctx context.Context) {
+	l.mu.Lock()
+	in := l.in
+	if in == nil || in.detached {
+		l.mu.Unlock()
+		return
+	}
+	own := in.route.Source.Exchange != ""
+	in.detached = own
+	l.mu.Unlock()
+	if !own {
+		l.stopIngest()
+		return
+	}
+	l.r.start(func() {
+		if err := in.consumer.Detach(ctx); err != nil && ctx.Err() == nil {
+			l.r.log.Warn("queue not unbound", "lane", l.lane.String(), "err", err)
+		}
+	})
+}
+
+// stopIngest stops taking and waits until nothing of it runs. What is sealed drains.
+func (l *outLane) stopIngest() {
+	l.mu.Lock()
+	in := l.in
+	l.in = nil
+	l.mu.Unlock()
+	if in == nil {
+		return
+	}
+	in.cancel()
+	<-in.done
+}
+
+func (l *outLane) pokeSenders(peer federation.SiteID) {
+	for _, s := range l.senders {
+		if s.dest.Site == peer {
+			s.poke()
+		}
+	}
+}
+
+// submit commits records that must be durable before the caller goes on.
+func (r *Router) submit(ctx context.Context, records ...spool.Record) error {
+	return r.cfg.Spool.Commit(ctx, records...)
+}

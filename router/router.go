@@ -1,0 +1,197 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/spool"
+	"cloudqueue/topology"
+)
+
+// defaultClass is the class of lanes whose route is no longer in the topology: normal.
+const defaultClass = 1
+
+// Router is the daemon of one site. New starts nothing; Run does the work.
+type Router struct {
+	cfg      Config
+	log      *slog.Logger
+	identity spool.Identity
+	owners   *owners
+	refused  counts
+
+	// mu guards the tables. They are read by links' goroutines and by status, changed by Run's.
+	mu      sync.Mutex
+	links   map[federation.SiteID]Link
+	out     map[federation.Lane]*outLane
+	in      map[inKey]*inLane
+	current topology.Snapshot
+	inbound map[federation.Lane]topology.Route // routes of the topology that end here
+	ctx     context.Context                    // Run's; lanes live in it
+	group   sync.WaitGroup                     // lanes' goroutines
+	fatal   chan error                         // the first error that ends Run; capacity 1
+
+	redriving chan struct{} // capacity 1: one redrive or drop at a time
+	redriver  Publisher     // owned by who holds redriving
+}
+
+// New checks the configuration. The spool must be open; its Run is its owner's.
+func New(cfg Config) (*Router, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r := &Router{cfg: cfg, log: cfg.Logger.With("site", string(cfg.Site)), identity: cfg.Spool.Identity(),
+		links: map[federation.SiteID]Link{}, out: map[federation.Lane]*outLane{}, in: map[inKey]*inLane{},
+		inbound: map[federation.Lane]topology.Route{},
+		fatal:   make(chan error, 1)}
+	r.owners = newOwners(r)
+	return r, nil
+}
+
+// Run works until the context ends, then stops cleanly: links drain, publishes are confirmed, journals are closed. Its
+// error is what broke, never the context's.
+func (r *Router) Run(ctx context.Context) error {
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	r.mu.Lock()
+	r.ctx = work
+	r.mu.Unlock()
+	if err := r.restore(work); err != nil {
+		return err
+	}
+	r.start(func() { r.owners.run(work) })
+	err := r.follow(ctx)
+	r.log.Info("stopping")
+	r.stopCleanly()
+	stop()
+	r.group.Wait()
+	return err
+}
+
+// follow acts on each topology until the context ends or a lane breaks for good.
+func (r *Router) follow(ctx context.Context) error {
+	for {
+		// Any ready order gives the same result: an end wins at the next turn at the latest.
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-r.fatal:
+			return err
+		case snap := <-r.cfg.Topology.Snapshots():
+			if err := r.act(ctx, snap); err != nil && ctx.Err() == nil {
+				r.log.Error("topology not acted on", "version", snap.Version, "err", err)
+			}
+		}
+	}
+}
+
+// restore begins with what the store knows, before any topology: lanes whose batches wait still drain, and every
+// owner lock that an earlier process used is asked for.
+func (r *Router) restore(ctx context.Context) error {
+	for key := range r.cfg.Spool.Marks(federation.MarkLane) {
+		if key.Lane.Origin != r.cfg.Site {
+			continue
+		}
+		if _, err := r.ensureOutLane(ctx, key.Lane, nil); err != nil {
+			return err
+		}
+	}
+	return r.owners.restore()
+}
+
+// start runs a goroutine that Run waits for.
+func (r *Router) start(f func()) {
+	r.group.Add(1)
+	go func() {
+		defer r.group.Done()
+		f()
+	}()
+}
+
+// fail ends Run with an error of a lane; a context's end is none.
+func (r *Router) fail(err error) {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	select {
+	case r.fatal <- err:
+	default: // an earlier one ends Run already
+	}
+}
+
+// stopCleanly stops taking, lets every lane that ends here confirm and close its journal, and drains the links.
+func (r *Router) stopCleanly() {
+	grace, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), r.cfg.StopGrace)
+	defer cancel()
+	r.mu.Lock()
+	outs, ins := values(r.out), values(r.in)
+	links := values(r.links)
+	r.mu.Unlock()
+	for _, l := range outs {
+		l.stopIngest()
+	}
+	var closing sync.WaitGroup
+	for _, l := range ins {
+		closing.Go(func() { l.stopCleanly(grace) })
+	}
+	closing.Wait()
+	for _, link := range links {
+		closing.Go(func() {
+			if err := link.Drain(grace); err != nil {
+				r.log.Warn("link not drained", "peer", string(link.Peer()), "err", err)
+			}
+		})
+	}
+	closing.Wait()
+}
+
+func (r *Router) storeError() string {
+	h := r.cfg.Spool.Health()
+	if h.Err == nil {
+		return "no answer"
+	}
+	return h.Err.Error()
+}
+
+// link gives the link to a peer that is up, or nil.
+func (r *Router) link(peer federation.SiteID) Link {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.links[peer]
+}
+
+func values[K comparable, V any](m map[K]V) []V {
+	out := make([]V, 0, len(m))
+	for _, v := range m {
+		out = append(out, v)
+	}
+	return out
+}
+
+// counts counts by reason; the number of reasons is bounded by the code that names them.
+type counts struct {
+	mu sync.Mutex
+	n  map[string]uint64
+}
+
+func (c *counts) add(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]uint64{}
+	}
+	c.n[reason]++
+}
+
+func (c *counts) snapshot() map[string]uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make(map[string]uint64, len(c.n))
+	for k, v := range c.n {
+		out[k] = v
+	}
+	return out
+}
