@@ -1,0 +1,94 @@
+//go:build integration
+
+package chaos
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"cloudqueue/sim/check"
+)
+
+// newWorld starts all parts. Their folder is kept and named when the test fails and CHAOS_KEEP is set.
+func newWorld(t *testing.T) *World {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "cq") // t.TempDir is too long for a Unix socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() && os.Getenv("CHAOS_KEEP") != "" {
+			t.Logf("kept: %s", dir)
+			return
+		}
+		os.RemoveAll(dir)
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // builds included
+	defer cancel()
+	w, err := NewWorld(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	return w
+}
+
+// number reads an environment variable.
+func number(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s=%s: %v", name, text, err)
+	}
+	return n
+}
+
+// run executes a config and reports; the test fails if anything broke a guarantee.
+func run(t *testing.T, w *World, config Config) check.Report {
+	t.Helper()
+	config.Log = t.Logf
+	report, err := w.Run(t.Context(), config)
+	t.Logf("\n%s", report)
+	if err != nil {
+		t.Error(err)
+	}
+	if !report.OK() {
+		t.Error("a guarantee is broken")
+	}
+	if t.Failed() {
+		for _, site := range siteNames {
+			t.Logf("log of router %s ends:\n%s", site, w.sites.Site(site).Process().Log(4000))
+		}
+		t.FailNow()
+	}
+	return report
+}
+
+// strikes runs a plan of a seed, and then the same world without a fault.
+func strikes(t *testing.T, kills int) {
+	seed := number(t, "CHAOS_SEED", uint64(time.Now().UnixNano()%1_000_000))
+	t.Logf("CHAOS_SEED=%d CHAOS_KILLS=%d", seed, kills)
+	w := newWorld(t)
+
+	run(t, w, Config{Rate: 300, Plan: MakePlan(seed, kills), Quiet: 2 * time.Second})
+
+	if err := w.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	faultless := run(t, w, Config{Rate: 300, Quiet: 10 * time.Second})
+	if flagged := faultless.Sum().Flagged; flagged != 0 {
+		t.Errorf("%d messages flagged in a run without faults, want 0", flagged)
+	}
+}
+
+// TestOneStrikeOfEveryKindLosesNothing is the short run of make test.
+func TestOneStrikeOfEveryKindLosesNothing(t *testing.T) {
+	strikes(t, len(Kinds))
+}

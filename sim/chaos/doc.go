@@ -1,0 +1,16 @@
+// Package chaos breaks real parts under load and has the result judged by the brokers' side alone.
+//
+//	ams (RabbitMQ 1) ── orders ──► nyc (RabbitMQ 2)      one router process per site,
+//	       ▲              └─────► sin (RabbitMQ 2, vhost) one etcd for all
+//	       └───────── audit ───── nyc
+//
+// MakePlan draws from a seed what is struck, when, and for how long: a router with SIGKILL or SIGSTOP, a RabbitMQ or etcd
+// with SIGKILL; every kind at least three times in a plan of 30, some of them on top of each other. World holds the parts;
+// Run publishes on both lanes, executes the plan, lets everything heal, waits until the queues stand still, and reads
+// them. What must hold then: nothing lost, nothing out of order, no duplicate without its flag (check.Report); and the
+// books, asked from the routers and read from their stores with every router stopped, count what the queues hold.
+//
+// Nothing consumes the destination queues during a run, so that they show every appearance exactly once.
+//
+// Start reading at the test, chaos_test.go.
+package chaos
