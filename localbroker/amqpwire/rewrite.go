@@ -107,10 +107,10 @@ func (e *Edit) appendHeaders(dst, raw []byte, l *layout) ([]byte, bool, error) {
 	if err != nil {
 		return dst, false, err
 	}
-	dst = e.appendOwn(dst, path)
 	if moveUser {
 		dst = appendString(dst, HeaderUserID, user)
 	}
+	dst = e.appendOwn(dst, path)
 	size := len(dst) - at - 4
 	if size == 0 && !l.has(headers) {
 		return dst[:at], false, nil

@@ -1,0 +1,82 @@
+package amqpwire
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// FuzzRewrite holds an edit against the simple reader: what the edit does not name is there, in order, byte for byte; what it sets is there, once.
+func FuzzRewrite(f *testing.F) {
+	for _, e := range encodings() {
+		f.Add(e.raw)
+	}
+	f.Add(table("\x09x-cq-pathA" + long("S"+long("ams")) + "\x07x-deathV\x0ex-cq-duplicatet\x00"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if same, err := Rewrite(raw, Edit{}); err == nil && !bytes.Equal(same, raw) {
+			t.Fatalf("an edit of nothing changed %x to %x", raw, same)
+		}
+		edit := ours()
+		edit.ClearUserID = true
+		got, err := Rewrite(raw, edit)
+		if err != nil {
+			if !errors.Is(err, ErrMalformed) {
+				t.Fatal(err)
+			}
+			return
+		}
+		before, _ := layoutOf(raw)
+		after, err := layoutOf(got)
+		if err != nil {
+			t.Fatalf("%x became %x: %v", raw, got, err)
+		}
+		names, values := decodeTable(before.table(raw))
+		var want [][]byte
+		for i, name := range names {
+			own := slices.Contains([]string{HeaderID, HeaderOrigin, HeaderPath, HeaderTime, HeaderDuplicate}, name) || name == HeaderUserID && before.has(userID)
+			if !own && !IsLocal(name) {
+				want = append(want, values[i])
+			}
+		}
+		_, kept := decodeTable(after.table(got))
+		if len(kept) < len(want)+5 || !slices.EqualFunc(kept[:len(want)], want, bytes.Equal) {
+			t.Fatalf("headers of %x became %x", raw, got)
+		}
+		if after.has(userID) {
+			t.Fatalf("user-id is still in %x", got)
+		}
+		again, err := Rewrite(got, edit)
+		if err != nil || !bytes.Equal(again, got) {
+			t.Fatalf("the same edit twice: %x became %x, %v", got, again, err)
+		}
+	})
+}
+
+func FuzzRead(f *testing.F) {
+	for _, e := range encodings() {
+		f.Add(e.raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		facts, err := Read(raw)
+		if err != nil && !errors.Is(err, ErrMalformed) {
+			t.Fatal(err)
+		}
+		if err == nil && (facts.Redelivered != Redelivered(raw) || len(facts.Path) > MaxPath) {
+			t.Fatalf("%+v", facts)
+		}
+	})
+}
+
+func FuzzMethods(f *testing.F) {
+	f.Add([]byte("\x00\x01c\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01e\x01k"))
+	f.Fuzz(func(_ *testing.T, args []byte) {
+		ParseDeliver(args)
+		ParseReturn(args)
+		ParseConfirm(args)
+		ParseClose(args)
+		ParseShort(args)
+		ParseMethod(args)
+		ParseContentHeader(args)
+	})
+}

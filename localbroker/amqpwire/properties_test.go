@@ -1,0 +1,254 @@
+package amqpwire
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestThereAreFiftyFiveEncodings(t *testing.T) {
+	if n := len(encodings()); n != 55 {
+		t.Fatal(n)
+	}
+}
+
+func TestAnEditOfNothingLeavesEveryEncodingAsItIs(t *testing.T) {
+	for _, e := range encodings() {
+		got, err := Rewrite(e.raw, Edit{})
+		if err != nil || !bytes.Equal(got, e.raw) {
+			t.Errorf("%s: %v\n got %x\nwant %x", e.name, err, got, e.raw)
+		}
+	}
+}
+
+func ours() Edit {
+	return Edit{ID: "ams/orders@1764534000000:120", Origin: "ams", Path: []string{"ams", "fra"}, Time: time.UnixMilli(1764534000123), Duplicate: true, DropLocal: true}
+}
+
+func TestOurHeadersStandBehindEveryEncodingsOwn(t *testing.T) {
+	tail := appendName(nil, HeaderID)
+	tail = append(tail, "S\x00\x00\x00\x1cams/orders@1764534000000:120"...)
+	tail = append(tail, "\x0bx-cq-originS\x00\x00\x00\x03ams"...)
+	tail = append(tail, "\x09x-cq-pathA\x00\x00\x00\x10S\x00\x00\x00\x03amsS\x00\x00\x00\x03fra"...)
+	tail = append(tail, "\x09x-cq-timel\x00\x00\x01\x9a\xd6\x6c\x19\xfb"...)
+	tail = append(tail, "\x0ex-cq-duplicatet\x01"...)
+	for _, e := range encodings() {
+		got, err := Rewrite(e.raw, ours())
+		if err != nil {
+			t.Errorf("%s: %v", e.name, err)
+			continue
+		}
+		before, _ := layoutOf(e.raw)
+		after, err := layoutOf(got)
+		if err != nil {
+			t.Errorf("%s: %v", e.name, err)
+			continue
+		}
+		want := append(bytes.Clone(before.table(e.raw)), tail...)
+		if !bytes.Equal(after.table(got), want) {
+			t.Errorf("%s: headers\n got %x\nwant %x", e.name, after.table(got), want)
+		}
+		if !bytes.Equal(got[after.at[deliveryMode]:], e.raw[before.at[deliveryMode]:]) || !bytes.Equal(got[2:after.at[headers]], e.raw[2:before.at[headers]]) {
+			t.Errorf("%s: another property changed: %x", e.name, got)
+		}
+		if after.flags != before.flags|headers.flag() {
+			t.Errorf("%s: flags %#x", e.name, after.flags)
+		}
+	}
+}
+
+// The golden bytes of an edit: what a destination's consumers see. Changing them changes what services read.
+func TestGoldenEdit(t *testing.T) {
+	raw := flagged(0xb910, "\x0atext/plain"+long("\x07x-deathA\x00\x00\x00\x00\x01kS\x00\x00\x00\x01v")+"\x02\x05\x0560000\x04anna")
+	edit := ours()
+	edit.ClearUserID, edit.SetExpiration, edit.Expiration = true, true, 1500*time.Millisecond+1
+	got, err := Rewrite(raw, edit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "b900" + "0a746578742f706c61696e" + "0000009e" +
+		"016b5300000001" + "76" +
+		"0c782d63712d757365722d6964530000000461" + "6e6e61" +
+		"07782d63712d6964530000001c616d732f6f726465727340313736343533343030303030303a313230" +
+		"0b782d63712d6f726967696e5300000003616d73" +
+		"09782d63712d7061746841000000105300000003616d735300000003667261" +
+		"09782d63712d74696d656c0000019ad66c19fb" +
+		"0e782d63712d6475706c69636174657401" +
+		"02" + "05" + "0431353031"
+	if hex.EncodeToString(got) != want {
+		t.Fatalf("got  %x\nwant %s", got, want)
+	}
+}
+
+func TestReadFindsWhatTheRouterHasToKnow(t *testing.T) {
+	path := "\x09x-cq-pathA" + long("S"+long("ams")+"S"+long("fra"))
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		want Facts
+	}{
+		{"nothing", []byte{0, 0}, Facts{}},
+		{"transient", flagged(0x1000, "\x01"), Facts{DeliveryMode: 1}},
+		{"expiration", flagged(0x0100, "\x0560000"), Facts{HasExpiration: true, Expiration: time.Minute}},
+		{"expiration 0", flagged(0x0100, "\x010"), Facts{HasExpiration: true}},
+		{"expiration beyond every clock", flagged(0x0100, "\x1499999999999999999999"), Facts{HasExpiration: true, Expiration: math.MaxInt64}},
+		{"user-id", flagged(0x0010, "\x04anna"), Facts{UserID: "anna"}},
+		{"path", table(path), Facts{Path: []string{"ams", "fra"}}},
+		{"path twice", table(path + path), Facts{Path: []string{"ams", "fra", "ams", "fra"}}},
+		{"duplicate", table("\x0ex-cq-duplicatet\x01"), Facts{Duplicate: true}},
+		{"not duplicate", table("\x0ex-cq-duplicatet\x00"), Facts{}},
+		{"id", table("\x07x-cq-idS" + long("a/b@1:2")), Facts{ID: "a/b@1:2"}},
+		{"id of another type", table("\x07x-cq-idB\x01"), Facts{}},
+		{"first delivery of a quorum queue", table("\x10x-delivery-countl\x00\x00\x00\x00\x00\x00\x00\x00"), Facts{}},
+		{"second delivery", table("\x10x-delivery-countl\x00\x00\x00\x00\x00\x00\x00\x01"), Facts{Redelivered: true}},
+		{"acquired twice", table("\x10x-acquired-countI\x00\x00\x00\x02"), Facts{Redelivered: true}},
+	} {
+		got, err := Read(c.raw)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		if Redelivered(c.raw) != c.want.Redelivered || ID(c.raw) != c.want.ID {
+			t.Errorf("%s: redelivered %v, id %q", c.name, Redelivered(c.raw), ID(c.raw))
+		}
+	}
+}
+
+func TestMalformedPropertiesSayWhatIs(t *testing.T) {
+	manySites := strings.Repeat("S"+long("a"), MaxPath+1)
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		says string
+	}{
+		{"no flags", []byte{0}, "the flags alone"},
+		{"second word of flags", flagged(0x0001, "\x00\x00"), "second word"},
+		{"content-type cut off", flagged(0x8000, "\x05ab"), "content-type"},
+		{"timestamp cut off", flagged(0x0040, "\x00"), "timestamp"},
+		{"headers longer than the rest", flagged(0x2000, "\x00\x00\x00\x05ab"), "headers"},
+		{"headers of 4 GiB", flagged(0x2000, "\xff\xff\xff\xffab"), "headers"},
+		{"header name cut off", table("\x05ab"), "name"},
+		{"header value cut off", table("\x01kl\x00"), `"k"`},
+		{"unknown type", table("\x01kZ\x00"), `'Z'`},
+		{"string longer than its table", table("\x01kS\x00\x00\x00\x09a"), `"k"`},
+		{"expiration", flagged(0x0100, "\x03abc"), `"abc"`},
+		{"negative expiration", flagged(0x0100, "\x02-5"), `"-5"`},
+		{"path is a string", table("\x09x-cq-pathS" + long("ams")), "array of strings"},
+		{"path of numbers", table("\x09x-cq-pathA" + long("B\x01")), "site names"},
+		{"path with an empty name", table("\x09x-cq-pathA" + long("S\x00\x00\x00\x00")), "site names"},
+		{"path with a long name", table("\x09x-cq-pathA" + long("S"+long(strings.Repeat("a", 64)))), "63"},
+		{"path of too many", table("\x09x-cq-pathA" + long(manySites)), "more than 32"},
+		{"path cut off", table("\x09x-cq-pathA" + long("S\x00\x00\x00\x09a")), "site names"},
+		{"duplicate is a string", table("\x0ex-cq-duplicateS" + long("yes")), "boolean"},
+	} {
+		_, err := Read(c.raw)
+		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.says)
+		}
+	}
+}
+
+func TestWhatAClientSuppliesIsMergedOneWay(t *testing.T) {
+	client := "\x07x-cq-idS" + long("forged") + "\x0bx-cq-originS" + long("forged") + "\x09x-cq-timeS" + long("forged")
+	for _, c := range []struct {
+		name   string
+		fields string
+		edit   Edit
+		want   Facts
+	}{
+		{"path grows", "\x09x-cq-pathA" + long("S"+long("nyc")+"S"+long("ams")), Edit{Path: []string{"ams", "fra"}}, Facts{Path: []string{"nyc", "ams", "fra"}}},
+		{"path stays", "\x09x-cq-pathA" + long("S"+long("nyc")), Edit{}, Facts{Path: []string{"nyc"}}},
+		{"duplicate becomes true", "\x0ex-cq-duplicatet\x00", Edit{Duplicate: true}, Facts{Duplicate: true}},
+		{"duplicate stays true", "\x0ex-cq-duplicatet\x01", Edit{Duplicate: false}, Facts{Duplicate: true}},
+		{"the rest is replaced", client, Edit{ID: "a/b@1:2", Origin: "ams", Time: time.UnixMilli(1)}, Facts{ID: "a/b@1:2"}},
+	} {
+		raw, err := Rewrite(table(c.fields+"\x01kV"), c.edit)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		got, err := Read(raw)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		if bytes.Contains(raw, []byte("forged")) {
+			t.Errorf("%s: %q", c.name, raw)
+		}
+	}
+}
+
+func TestAMalformedPathCannotBeMerged(t *testing.T) {
+	raw := table("\x09x-cq-pathS" + long("ams"))
+	dst := []byte("before")
+	got, err := Append(dst, raw, Edit{Path: []string{"ams"}})
+	if !errors.Is(err, ErrMalformed) || string(got) != "before" {
+		t.Fatalf("%q, %v", got, err)
+	}
+}
+
+func TestAPathOverItsLimitIsRefused(t *testing.T) {
+	var path []string
+	for i := range MaxPath {
+		path = append(path, string(rune('a'+i)))
+	}
+	raw := table("\x09x-cq-pathA" + long("S"+long("nyc")))
+	if _, err := Rewrite(raw, Edit{Path: path}); !errors.Is(err, ErrMalformed) {
+		t.Fatal(err)
+	}
+	if _, err := Rewrite([]byte{0, 0}, Edit{Path: []string{strings.Repeat("a", 64)}}); !errors.Is(err, ErrMalformed) {
+		t.Fatal(err)
+	}
+}
+
+func TestLocalHeadersAreDroppedAndNothingElse(t *testing.T) {
+	names := []string{"a", "x-death", "b", "x-first-death-queue", "x-first-death-reason", "x-last-death-exchange", "x-delivery-count", "x-acquired-count",
+		"x-stream-offset", "x-stream-filter-value", "x-received-from", "x-deathly", "CC", "x-mine"}
+	fields := ""
+	for _, name := range names {
+		fields += string(rune(len(name))) + name + "V"
+	}
+	raw, err := Rewrite(table(fields), Edit{DropLocal: true, Drop: []string{"x-mine", "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, _ := layoutOf(raw)
+	got, _ := decodeTable(l.table(raw))
+	if diff := cmp.Diff([]string{"a", "x-stream-filter-value", "x-received-from", "x-deathly", "CC"}, got); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestUserIDMovesIntoAHeaderOnlyWhenThereIsOne(t *testing.T) {
+	with, err := Rewrite(flagged(0x0018, "\x04anna\x03app"), Edit{ClearUserID: true})
+	if err != nil || string(with) != "\x20\x08"+long("\x0cx-cq-user-idS"+long("anna"))+"\x03app" {
+		t.Fatalf("%q, %v", with, err)
+	}
+	without, err := Rewrite(flagged(0x0008, "\x03app"), Edit{ClearUserID: true})
+	if err != nil || string(without) != "\x00\x08\x03app" {
+		t.Fatalf("%q, %v", without, err)
+	}
+}
+
+func TestExpirationIsSetWhetherThereWasOneOrNot(t *testing.T) {
+	for _, c := range []struct {
+		d    time.Duration
+		want string
+	}{{0, "\x010"}, {-time.Second, "\x010"}, {time.Nanosecond, "\x011"}, {time.Second, "\x041000"}, {math.MaxInt64, "\x0d9223372036855"}} {
+		for _, raw := range [][]byte{flagged(0x0008, "\x03app"), flagged(0x0108, "\x0599999\x03app")} {
+			got, err := Rewrite(raw, Edit{SetExpiration: true, Expiration: c.d})
+			if err != nil || string(got) != "\x01\x08"+c.want+"\x03app" {
+				t.Errorf("%v: %q, %v", c.d, got, err)
+			}
+		}
+	}
+}
