@@ -61,13 +61,22 @@ func validDigest(text string) bool {
 }
 
 // checkName accepts what can stand in a certificate, in the name of a queue and in a DNS label.
-func (b *builder) checkName(path, what, name string) bool {
+func (b *builder) checkName(path, what, name string) {
+	if !validName(name) {
+		b.file.Report(path, nameRule, "%q is no name of a %s", name, what)
+	}
+}
+
+// checkKeyName is checkName for a name that stands as a key.
+func (b *builder) checkKeyName(path, what, name string) bool {
 	if validName(name) {
 		return true
 	}
-	b.file.Report(path, "1 to 63 of a-z, 0-9 and -", "%q is no name of a %s", name, what)
+	b.file.ReportKey(path, nameRule, "%q is no name of a %s", name, what)
 	return false
 }
+
+const nameRule = "1 to 63 of a-z, 0-9 and -"
 
 func validName(name string) bool {
 	for _, r := range name {

@@ -31,7 +31,7 @@ const (
 func (b *builder) addClasses() {
 	b.doc.classes = append(b.doc.classes, builtinClasses[:]...)
 	for _, name := range sortedKeys(b.in.Classes) {
-		if b.checkName("classes."+name, "class", name) && !slices.Contains(builtinClasses[:], name) {
+		if b.checkKeyName("classes."+name, "class", name) && !slices.Contains(builtinClasses[:], name) {
 			b.doc.classes = append(b.doc.classes, name)
 		}
 	}
@@ -46,7 +46,7 @@ func (b *builder) addRoutes() {
 	for _, name := range sortedKeys(b.in.Routes) {
 		in := b.in.Routes[name]
 		path := "routes." + name
-		b.checkName(path, "route", name)
+		b.checkKeyName(path, "route", name)
 		id := cmp.Or(in.ID, name)
 		if in.ID != "" {
 			b.checkName(path+".id", "route id", id)
@@ -66,6 +66,9 @@ func (b *builder) addRoutes() {
 // addRoute adds the route once for each of its origins.
 func (b *builder) addRoute(path, name, id string, in routeSchema) {
 	route := Route{ID: federation.RouteID(id), Name: name, Strict: in.Order == "strict", TrustUserID: in.TrustUserID}
+	if !b.file.Has(path + ".from") {
+		b.file.Report(path+".from", `from: {site: ams, exchange: orders, keys: ["#"]}`, "the route takes nothing")
+	}
 	b.setHow(path, &route, in)
 	route.Source = b.source(path+".from", id, in.From)
 	targets := b.destinations(path+".to", in.To)
@@ -144,6 +147,9 @@ func (b *builder) checkSharedQueues() {
 	}
 	first := map[place]string{}
 	for _, r := range b.doc.routes {
+		if r.Source.Exchange != "" {
+			continue // a queue of the router's own, named after the id
+		}
 		at := place{r.Lane.Origin, r.Source.Queue}
 		if other, taken := first[at]; taken && other != r.Name {
 			b.file.Report("routes."+r.Name+".from.queue", "one route with both sets of destinations", "route %s drains the queue %q at %s already", other, at.queue, at.site)

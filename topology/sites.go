@@ -26,7 +26,7 @@ func (b *builder) addSites() {
 	for _, id := range sortedKeys(b.in.Sites) {
 		s := b.in.Sites[id]
 		path := "sites." + id
-		if !b.checkName(path, "site", id) {
+		if !b.checkKeyName(path, "site", id) {
 			continue
 		}
 		b.checkListen(path, id, s.Listen, owner)
@@ -117,9 +117,9 @@ func (b *builder) checkLabels(path string, labels map[string]string) {
 		b.file.Report(path+".labels", "", "%d labels, the limit is %d", len(labels), maxLabels)
 	}
 	for _, key := range sortedKeys(labels) {
-		b.checkName(path+".labels."+key, "label", key)
+		b.checkKeyName(path+".labels."+key, "label", key)
 		if !validName(labels[key]) {
-			b.file.Report(path+".labels."+key, "1 to 63 of a-z, 0-9 and -", "%q is no value of a label", labels[key])
+			b.file.Report(path+".labels."+key, nameRule, "%q is no value of a label", labels[key])
 		}
 	}
 }

@@ -102,6 +102,7 @@ func (f *File) convertPairs(n *Node, values []*ast.MappingValueNode, depth int) 
 			continue
 		}
 		first[key] = t.Position.Line
+		f.keys[n.childPath(key)] = place{t.Position.Line, t.Position.Column}
 		value := f.convert(v.Value, n.childPath(key), depth+1)
 		if value.Kind == Null { // an absent value has no place of its own
 			value.Line, value.Column = t.Position.Line, t.Position.Column

@@ -133,7 +133,7 @@ func TestReportStandsAtTheNearestPartThatIsThere(t *testing.T) {
 
 	want := yamlfile.Problems{
 		{File: "f", Line: 1, Column: 1, Path: "nowhere[3].deep", What: "not there at all"},
-		{File: "f", Line: 3, Column: 8, Path: "many.one.value", What: "the value is missing", Write: "value: x"},
+		{File: "f", Line: 3, Column: 3, Path: "many.one.value", What: "the value is missing", Write: "value: x"},
 	}
 	var got yamlfile.Problems
 	if !errors.As(f.Err(), &got) {

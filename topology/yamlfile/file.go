@@ -6,9 +6,10 @@ import "fmt"
 // and collects the problems. One goroutine uses it.
 type File struct {
 	Name     string
-	Root     *Node // nil when the text is no YAML at all
-	places   map[string]place
-	failed   map[string]bool // paths with a problem
+	Root     *Node            // nil when the text is no YAML at all
+	places   map[string]place // of values
+	keys     map[string]place // of the keys of these values
+	failed   map[string]bool  // paths with a problem
 	problems Problems
 }
 
@@ -17,7 +18,7 @@ type place struct{ line, column int }
 // Decode reads src into the struct that dst points to, and notes every mistake. What could not be read stays zero.
 // Ask Err before using dst; further checks may Report more before that.
 func Decode(name string, src []byte, dst any) *File {
-	f := &File{Name: name, places: map[string]place{}, failed: map[string]bool{}}
+	f := &File{Name: name, places: map[string]place{}, keys: map[string]place{}, failed: map[string]bool{}}
 	f.Root = f.parse(src)
 	if f.Root != nil {
 		f.refuseSecrets(f.Root)
@@ -45,14 +46,23 @@ func (f *File) Has(path string) bool {
 // problems that come of it would mislead.
 func (f *File) Failed(path string) bool { return f.failed[path] }
 
-// Report notes a problem at a path, but no second one at a path that has Failed. A path that is not in the file stands at
-// the longest part of it that is.
+// Report notes a problem at the value of a path, but no second one at a path that has Failed. A path that is not in the
+// file stands at the key of the longest part of it that is.
 func (f *File) Report(path, write, what string, args ...any) {
 	if f.Failed(path) {
 		return
 	}
 	f.failed[path] = true
 	f.problems = append(f.problems, f.Problem(path, write, what, args...))
+}
+
+// ReportKey is Report at the key in place of its value: for a name that is wrong.
+func (f *File) ReportKey(path, write, what string, args ...any) {
+	if key, ok := f.keys[path]; ok && !f.Failed(path) {
+		f.reportAt(key.line, key.column, path, write, what, args...)
+		return
+	}
+	f.Report(path, write, what, args...)
 }
 
 // Problem makes what Report notes.
@@ -62,15 +72,19 @@ func (f *File) Problem(path, write, what string, args ...any) Problem {
 }
 
 func (f *File) find(path string) place {
-	for {
-		if at, ok := f.places[path]; ok {
+	if at, ok := f.places[path]; ok {
+		return at
+	}
+	for path != "" {
+		path = parentPath(path)
+		if at, ok := f.keys[path]; ok {
 			return at
 		}
-		if path == "" {
-			return place{1, 1}
+		if at, ok := f.places[path]; ok && path != "" {
+			return at
 		}
-		path = parentPath(path)
 	}
+	return place{1, 1}
 }
 
 func parentPath(path string) string {

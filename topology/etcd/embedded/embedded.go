@@ -20,7 +20,7 @@ type Options struct {
 	Listen string
 	// NoSync leaves out fsync: for tests that do not cut the power.
 	NoSync bool
-	// Ticks shortens elections for tests; 0: 100 ms.
+	// Tick is the heartbeat of the election; 0: 100 ms. Shorter ones make a test start sooner.
 	Tick time.Duration
 }
 
