@@ -155,7 +155,7 @@ func (e *Endpoint) acknowledge(ctx context.Context, o *opening, hello federation
 		return err
 	}
 	if ack.Verdict != federation.OK {
-		return refusedBy(hello.Site, ack)
+		return refusedBy(ack)
 	}
 	return o.control.SetDeadline(time.Time{})
 }
@@ -169,6 +169,8 @@ func (e *Endpoint) refuseOpening(ctx context.Context, o *opening, site federatio
 		e.refuseHello(r, site)
 		o.refuse(ctx, e.hello(0, 0), r)
 		return
+	case r != nil:
+		e.showRefusal(r, site)
 	case errors.As(err, &wrong):
 		e.countRefusal(wrong.reason, site)
 	case o.qc.Context().Err() == nil && ctx.Err() == nil:
@@ -181,8 +183,12 @@ func (e *Endpoint) refuseOpening(ctx context.Context, o *opening, site federatio
 func (e *Endpoint) refuseHello(r *refusal, site federation.SiteID) {
 	e.countRefusal(r.reason, site)
 	e.logger.Warn("peer refused", "site", e.cfg.Site, "peer", site, "verdict", r.verdict.String(), "reason", r.reason, "err", r)
+	e.showRefusal(r, site)
+}
+
+func (e *Endpoint) showRefusal(r *refusal, site federation.SiteID) {
 	if n := e.neighbour(site); n != nil {
-		n.refusedHello(r)
+		n.sawNoLink(explain(r, e.cfg.Site, site))
 	}
 }
 

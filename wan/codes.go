@@ -69,8 +69,10 @@ func explain(err error, us, peer federation.SiteID) (reason, fix string) {
 		dns       *net.DNSError
 	)
 	switch {
+	case errors.As(err, &r) && r.remote:
+		return fmt.Sprintf("%s refused us with %s: %s", peer, r.verdict, r.text), r.fix
 	case errors.As(err, &r):
-		return r.text, r.fix
+		return fmt.Sprintf("we refused %s with %s: %s", peer, r.verdict, r.text), r.fix
 	case errors.As(err, &cert):
 		return "we refused the certificate of " + string(peer) + ": " + cert.Detail, cert.Fix
 	case errors.As(err, &transport) && transport.Remote && transport.ErrorCode.IsCryptoError():

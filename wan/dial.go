@@ -8,10 +8,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 
 	"cloudqueue/federation"
-
-	"time"
 )
 
 // dial opens connection index of link id to one address, with everything up to HELLO_ACK on both sides.
@@ -51,7 +50,7 @@ func (e *Endpoint) introduce(ctx context.Context, o *opening, peer federation.Si
 		return federation.Hello{}, err
 	}
 	if ack.Verdict != federation.OK {
-		return federation.Hello{}, refusedBy(peer, ack)
+		return federation.Hello{}, refusedBy(ack)
 	}
 	r := e.checkHello(ack.Hello, peer)
 	if r == nil {

@@ -56,8 +56,8 @@ func (e *Endpoint) greet(ctx context.Context, h federation.Hello) *refusal {
 }
 
 // refusedBy is a refusal that the peer sent us.
-func refusedBy(peer federation.SiteID, ack federation.HelloAck) *refusal {
-	return &refusal{"refused-by-peer", ack.Verdict, fmt.Sprintf("%s refused us with %s: %s", peer, ack.Verdict, ack.Text), "", true}
+func refusedBy(ack federation.HelloAck) *refusal {
+	return &refusal{verdict: ack.Verdict, text: ack.Text, remote: true}
 }
 
 // opening is a connection before its link: the control stream with what is read and written on it.

@@ -210,7 +210,7 @@ func (n *neighbour) tryInstall(l *Link) (old *Link, err error) {
 	case n.ctx.Err() != nil || n.e.draining.Load():
 		return nil, ErrLinkDown
 	case l.dialled && n.attempt.yielded:
-		return nil, &refusal{reason: "duplicate-link", text: "the peer's own attempt goes first"}
+		return nil, &refusal{reason: "duplicate-link", verdict: federation.Full, text: "the peer's own attempt goes first"}
 	case n.link != nil:
 		return n.link, nil
 	}
@@ -246,17 +246,13 @@ func (n *neighbour) current() *Link {
 // sawRefusal shows a certificate that claimed to be this peer's, while there is no link.
 func (n *neighbour) sawRefusal(r *pki.RefusedError, remote string) {
 	n.refused.add(string(r.Reason))
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.link == nil {
-		n.say(fmt.Sprintf("we refused a certificate that %s showed: %s", remote, r.Detail), r.Fix)
-	}
+	n.sawNoLink(fmt.Sprintf("we refused a certificate that %s showed: %s", remote, r.Detail), r.Fix)
 }
 
-func (n *neighbour) refusedHello(r *refusal) {
+func (n *neighbour) sawNoLink(reason, fix string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.link == nil {
-		n.say(fmt.Sprintf("we refused %s with %s: %s", n.site, r.verdict, r.text), r.fix)
+		n.say(reason, fix)
 	}
 }

@@ -293,7 +293,7 @@ func testLane(i int) federation.Lane {
 func (l *ledger) copyAll(t testing.TB, link *Link, class uint8, all []*federation.Batch) {
 	t.Helper()
 	for _, b := range all {
-		if err := link.Copy(t.Context(), class, b.Header.Lane, federation.Sidecar{Bitmap: 1}, b, l.answer(b)); err != nil {
+		if err := link.Copy(context.Background(), class, b.Header.Lane, federation.Sidecar{Bitmap: 1}, b, l.answer(b)); err != nil {
 			t.Fatal(err)
 		}
 	}
