@@ -66,14 +66,29 @@ func variable(i int) string {
 	return fmt.Sprintf("CLOUDQUEUE_TEST_AMQP_%d", i+1)
 }
 
-// runCommand returns the command's exit status. The command gets SIGTERM when ctx ends, and 20 s for its own clean-up.
+// patience is what the command has for its own clean-up after SIGTERM.
+const patience = 20 * time.Second
+
+// runCommand returns the command's exit status. The command runs in a process group of its own: when ctx ends, all of
+// the group gets SIGTERM, and SIGKILL if the command has not ended in time.
 func runCommand(ctx context.Context, environment, command []string) (int, error) {
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = environment
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 20 * time.Second
-	err := cmd.Run()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return 1, err
+	}
+	signalGroup := func(s syscall.Signal) { syscall.Kill(-cmd.Process.Pid, s) } // an error means that it is gone
+	defer context.AfterFunc(ctx, func() {
+		signalGroup(syscall.SIGTERM)
+		time.AfterFunc(patience, func() { signalGroup(syscall.SIGKILL) })
+	})()
+	return status(cmd.Wait())
+}
+
+// status is the exit status that a command's end stands for.
+func status(err error) (int, error) {
 	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.ExitCode() > 0 {
 		return exit.ExitCode(), nil
 	}
