@@ -129,7 +129,7 @@ func TestPartsDieWithTheirParent(t *testing.T) {
 		beParent(t, dir)
 	}
 	parent := exec.Command(os.Args[0], "-test.run", "^TestPartsDieWithTheirParent$")
-	parent.Env = append(os.Environ(), "PARTS_TEST_PARENT="+pidFile)
+	parent.Env = append(os.Environ(), "PARTS_TEST_PARENT="+pidFile, "TMPDIR="+t.TempDir()) // it does not come to clean up
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
