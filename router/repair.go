@@ -1,0 +1,87 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/admin"
+	"cloudqueue/router/spool"
+)
+
+// Void gives offsets of a lane that begins here up for ever, with the admin's word in the log: the only way but a receipt
+// by which the origin forgets. The destinations learn of it by SYNC.
+func (r *Router) Void(ctx context.Context, q admin.VoidRequest) (*admin.VoidResult, error) {
+	l, gen, err := r.voided(q)
+	if err != nil {
+		return nil, err
+	}
+	out := &admin.VoidResult{Generation: gen, Messages: uint64(q.Last - q.First + 1)}
+	if q.DryRun {
+		return out, nil
+	}
+	voids, err := r.storedVoids(l.lane, gen)
+	if err != nil {
+		return nil, err
+	}
+	v := federation.Void{Span: federation.Span{First: q.First, Last: q.Last}, Reason: q.Reason, Who: q.Who, At: time.Now()}
+	for _, name := range q.Destinations {
+		v.Destinations = append(v.Destinations, l.named(name))
+	}
+	voids.Voids = append(voids.Voids, v)
+	key := federation.MarkKey{Kind: federation.MarkVoid, Lane: l.lane, Generation: gen}
+	err = r.submit(ctx, spool.MarkRecord{Key: key, Value: voids.Encode()},
+		spool.AuditRecord{Who: q.Who, What: fmt.Sprintf("void %s@%d %d-%d: %s", l.lane, gen, q.First, q.Last, q.Reason), At: time.Now()})
+	if err != nil {
+		return nil, err
+	}
+	out.Durable = true
+	for _, s := range l.senders {
+		s.poke()
+	}
+	return out, nil
+}
+
+func (r *Router) voided(q admin.VoidRequest) (*outLane, federation.Generation, error) {
+	lane, err := federation.ParseLane(q.Lane)
+	if err != nil {
+		return nil, 0, admin.Errorf(admin.BadRequest, "lanes look like ams/orders: cloudqueue status", "%v", err)
+	}
+	r.mu.Lock()
+	l := r.out[lane]
+	r.mu.Unlock()
+	if l == nil {
+		return nil, 0, admin.Errorf(admin.NotFound, "only its origin can void a lane", "lane %s does not begin at this site", lane)
+	}
+	l.mu.Lock()
+	gen, last := l.mark.Generation, l.next-1
+	l.mu.Unlock()
+	if q.Generation != 0 && q.Generation != gen {
+		return nil, 0, admin.Errorf(admin.BadRequest, fmt.Sprintf("the present generation is %d", gen), "generation %d of %s is over", q.Generation, lane)
+	}
+	if q.First < 1 || q.Last < q.First || q.Last > last {
+		return nil, 0, admin.Errorf(admin.BadRequest, fmt.Sprintf("offsets go from 1 to %d", last), "no offsets %d to %d", q.First, q.Last)
+	}
+	for _, name := range q.Destinations {
+		if l.named(name).Site == "" {
+			return nil, 0, admin.Errorf(admin.BadRequest, "cloudqueue status shows them", "lane %s has no destination %s", lane, name)
+		}
+	}
+	return l, gen, nil
+}
+
+// named gives a destination of the lane by its name; its site is empty when there is none.
+func (l *outLane) named(name string) federation.Destination {
+	i := slices.IndexFunc(l.senders, func(s *sender) bool { return s.dest.String() == name })
+	if i < 0 {
+		return federation.Destination{}
+	}
+	return l.senders[i].dest
+}
+
+// Reseal is for a router that does not run: a rewound store is refused by its peers, and its batches are sealed again offline.
+func (r *Router) Reseal(context.Context, admin.ResealRequest) (*admin.ResealResult, error) {
+	return nil, admin.Errorf(admin.Refused, "stop the router and run: cloudqueue spool reseal", "a running router does not seal its store again")
+}

@@ -1,0 +1,194 @@
+package site
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"cloudqueue/federation"
+	"cloudqueue/localbroker"
+	"cloudqueue/router"
+	"cloudqueue/router/admin"
+	"cloudqueue/router/spool"
+	"cloudqueue/router/spool/localdir"
+	"cloudqueue/topology"
+	"cloudqueue/topology/etcd"
+	"cloudqueue/wan"
+	"cloudqueue/wan/pki"
+)
+
+// Site is a router with everything that it runs on.
+type Site struct {
+	cfg      *Config
+	log      *slog.Logger
+	version  string
+	started  time.Time
+	boot     federation.BootID
+	store    spool.Segments
+	spool    *spool.Spool
+	broker   *localbroker.Broker
+	identity *pki.Files
+	endpoint *wan.Endpoint
+	etcd     *etcd.Store // nil: the topology comes from a file
+	topology *topology.Follower
+	router   *router.Router
+	admin    *admin.Server
+}
+
+// Open makes the parts: it claims the store and reads it, and starts nothing else. A Site that is not Run is to be Closed.
+func Open(ctx context.Context, cfg *Config, version string, log *slog.Logger) (*Site, error) {
+	s := &Site{cfg: cfg, log: log, version: version, started: time.Now()}
+	if _, err := rand.Read(s.boot[:]); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	if err := s.openStore(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.openParts(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Site) openStore(ctx context.Context) error {
+	dir, err := localdir.Open(s.cfg.Store.Dir)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", s.cfg.Store.Dir, err)
+	}
+	sp, err := spool.Open(ctx, dir, spool.Config{SegmentSize: int64(s.cfg.Store.SegmentSize), Quota: s.cfg.Store.Quota, Logger: s.log})
+	if err != nil {
+		return errors.Join(fmt.Errorf("store %s: %w", s.cfg.Store.Dir, err), dir.Close())
+	}
+	s.store, s.spool = dir, sp
+	return nil
+}
+
+func (s *Site) openParts() (err error) {
+	if s.identity, err = pki.Load(s.cfg.Certificates.Paths(), s.log); err != nil {
+		return fmt.Errorf("certificates: %w", err)
+	}
+	if err := s.openBroker(); err != nil {
+		return err
+	}
+	if err := s.openTopology(); err != nil {
+		return err
+	}
+	// The endpoint calls the router and the router calls the endpoint: what stands between them is filled in before either runs.
+	late := &lateHandler{}
+	s.endpoint, err = wan.New(wan.Config{Federation: s.cfg.Federation, Site: s.cfg.Site, Listen: s.cfg.Listen, Identity: s.identity.Identity,
+		Hello: late.hello, Handler: late, Logger: s.log})
+	if err != nil {
+		return fmt.Errorf("links: %w", err)
+	}
+	s.router, err = router.New(router.Config{Federation: s.cfg.Federation, Site: s.cfg.Site, Boot: s.boot, Spool: s.spool, Broker: broker{s.broker},
+		Peers: peers{s.endpoint}, Topology: s.topology, Properties: properties{}, Logger: s.log})
+	if err != nil {
+		return fmt.Errorf("router: %w", err)
+	}
+	late.handler = handler{s.router}
+	s.admin = admin.NewServer(service{Router: s.router, site: s}, s.log)
+	return nil
+}
+
+// lateHandler stands between endpoint and router while these two are made.
+type lateHandler struct{ handler }
+
+func (l *lateHandler) hello() federation.Hello { return l.Hello() }
+
+func (s *Site) openBroker() error {
+	cfg, err := s.cfg.LocalBroker(s.log)
+	if err != nil {
+		return err
+	}
+	if s.broker, err = localbroker.New(cfg); err != nil {
+		return fmt.Errorf("broker: %w", err)
+	}
+	return nil
+}
+
+func (s *Site) openTopology() error {
+	cfg := topology.FollowerConfig{Site: s.cfg.Site, Federation: s.cfg.Federation, Router: string(s.cfg.Site), LastGood: s.cfg.LastGoodTopology(), Logger: s.log}
+	if s.cfg.Etcd == nil {
+		cfg.Source = topology.NewFile(s.cfg.TopologyFile)
+	} else if err := s.openEtcd(&cfg); err != nil {
+		return err
+	}
+	var err error
+	if s.topology, err = topology.NewFollower(cfg); err != nil {
+		return fmt.Errorf("topology: %w", err)
+	}
+	return nil
+}
+
+func (s *Site) openEtcd(cfg *topology.FollowerConfig) error {
+	tls, err := s.cfg.Etcd.TLS()
+	if err != nil {
+		return err
+	}
+	s.etcd, err = etcd.New(etcd.Config{Endpoints: s.cfg.Etcd.Endpoints, Federation: s.cfg.Federation, TLS: tls, Timeout: s.cfg.Etcd.Timeout})
+	if err != nil {
+		return fmt.Errorf("etcd: %w", err)
+	}
+	cfg.Source, cfg.Reporter = s.etcd.Source(), s.etcd
+	return nil
+}
+
+// Run works until the context ends or a part breaks, then stops cleanly: the router first, then what it runs on, the
+// store last. It closes the site.
+func (s *Site) Run(ctx context.Context) error {
+	work, stopParts := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopParts()
+	routing, stopRouting := context.WithCancel(ctx)
+	defer stopRouting()
+	parts, work := errgroup.WithContext(work)
+	for name, run := range s.parts() {
+		parts.Go(func() error {
+			defer stopRouting()
+			if err := run(work); err != nil && !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	id := s.spool.Identity()
+	s.log.Info("router started", "site", string(s.cfg.Site), "store", id.Store.String(), "epoch", uint64(id.Epoch))
+	err := s.router.Run(routing)
+	stopParts()
+	err = errors.Join(err, parts.Wait(), s.Close())
+	s.log.Info("router stopped", "site", string(s.cfg.Site))
+	return err
+}
+
+func (s *Site) parts() map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"store":        s.spool.Run,
+		"broker":       s.broker.Run,
+		"links":        s.endpoint.Run,
+		"certificates": s.identity.Run,
+		"topology":     s.topology.Run,
+		"admin socket": func(ctx context.Context) error { return s.admin.Run(ctx, s.cfg.AdminSocket()) },
+	}
+}
+
+// closeTimeout bounds what closing may wait for the store.
+const closeTimeout = 10 * time.Second
+
+// Close gives the store back. It is Run's last step.
+func (s *Site) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := errors.Join(s.spool.Close(ctx), s.store.Close())
+	if s.etcd != nil {
+		err = errors.Join(err, s.etcd.Close())
+	}
+	return err
+}

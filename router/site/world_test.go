@@ -1,0 +1,264 @@
+package site_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"cloudqueue/federation"
+	"cloudqueue/localbroker/embedded"
+	"cloudqueue/router/site"
+	"cloudqueue/router/spool/localdir"
+	"cloudqueue/wan/pki"
+)
+
+// world is some sites on loopback: an embedded broker and a folder each, one topology file.
+type world struct {
+	t        *testing.T
+	dir      string
+	topology string
+	ca       *pki.Authority
+	sites    map[federation.SiteID]*member
+}
+
+// member is one site of a world.
+type member struct {
+	world  *world
+	id     federation.SiteID
+	broker *embedded.Broker
+	amqp   string // its broker's address
+	port   int
+	stop   context.CancelFunc
+	done   chan error
+}
+
+func newWorld(t *testing.T, sites ...federation.SiteID) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), sites: map[federation.SiteID]*member{}}
+	ca, err := pki.NewAuthority("acme", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ca = ca
+	w.topology = filepath.Join(w.dir, "topology.yaml")
+	for _, id := range sites {
+		w.add(id)
+	}
+	return w
+}
+
+func (w *world) add(id federation.SiteID) {
+	w.t.Helper()
+	m := &member{world: w, id: id, port: freeUDPPort(w.t)}
+	w.sites[id] = m
+	m.startBroker()
+	m.write("router.yaml", fmt.Sprintf(`site: %s
+federation: acme
+data-dir: data
+listen: 127.0.0.1:%d
+broker: {url: "amqp://%s/", username: guest, password: "file:password"}
+topology: {file: ../topology.yaml}
+certificates: {certificate: site.crt, key: site.key, authorities: ca.crt}
+`, id, m.port, m.amqp))
+	m.write("password", "guest")
+	certificate, key, err := w.ca.Issue(id, time.Hour, time.Now())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m.write("site.crt", string(certificate))
+	m.write("site.key", string(key))
+	m.write("ca.crt", string(w.ca.PEM()))
+	if _, err := localdir.Init(filepath.Join(m.dir(), "data", "spool"), time.Now()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// apply writes the topology; its sites' addresses are filled in for %(site).
+func (w *world) apply(text string) {
+	w.t.Helper()
+	for id, m := range w.sites {
+		text = strings.ReplaceAll(text, "%("+string(id)+")", fmt.Sprintf("127.0.0.1:%d", m.port))
+	}
+	next := w.topology + ".next"
+	if err := errors.Join(os.WriteFile(next, []byte(text), 0o600), os.Rename(next, w.topology)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (m *member) dir() string { return filepath.Join(m.world.dir, string(m.id)) }
+
+func (m *member) write(name, text string) {
+	m.world.t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Join(m.dir(), "data"), 0o700), os.WriteFile(filepath.Join(m.dir(), name), []byte(text), 0o600)); err != nil {
+		m.world.t.Fatal(err)
+	}
+}
+
+func (m *member) startBroker() {
+	t := m.world.t
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.broker, m.amqp = embedded.New(embedded.Config{}), l.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- m.broker.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+// start runs the site's router in this process until stopRouter or the test's end.
+func (m *member) start() {
+	t := m.world.t
+	t.Helper()
+	cfg, err := site.ReadConfig(filepath.Join(m.dir(), "router.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	s, err := site.Open(t.Context(), cfg, "test", log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m.stop, m.done = cancel, make(chan error, 1)
+	go func() { m.done <- s.Run(ctx) }()
+	t.Cleanup(m.stopRouter)
+}
+
+func (m *member) stopRouter() {
+	if m.stop == nil {
+		return
+	}
+	m.stop()
+	m.stop = nil
+	select {
+	case err := <-m.done:
+		if err != nil {
+			m.world.t.Errorf("router of %s: %v", m.id, err)
+		}
+	case <-time.After(30 * time.Second):
+		m.world.t.Errorf("router of %s does not stop", m.id)
+	}
+}
+
+// testLog writes a router's log into the test's.
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(p []byte) (int, error) {
+	l.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+func freeUDPPort(t *testing.T) int {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	return conn.LocalAddr().(*net.UDPAddr).Port
+}
+
+// channel is a client of the site's broker.
+func (m *member) channel() *amqp.Channel {
+	t := m.world.t
+	t.Helper()
+	conn, err := amqp.Dial("amqp://guest:guest@" + m.amqp + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	ch, err := conn.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+// declare makes a topic exchange and, unless the name is empty, a queue bound to all of it.
+func (m *member) declare(exchange, queue string) {
+	t := m.world.t
+	t.Helper()
+	ch := m.channel()
+	if err := ch.ExchangeDeclare(exchange, "topic", true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	if queue == "" {
+		return
+	}
+	_, err := ch.QueueDeclare(queue, true, false, false, false, nil)
+	if err = errors.Join(err, ch.QueueBind(queue, "#", exchange, false, nil)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// publish sends bodies first … last with confirms, once the router has bound its queue.
+func (m *member) publish(exchange string, first, last int) {
+	t := m.world.t
+	t.Helper()
+	ch := m.channel()
+	if err := ch.Confirm(false); err != nil {
+		t.Fatal(err)
+	}
+	var open []*amqp.DeferredConfirmation
+	for i := first; i <= last; i++ {
+		c, err := ch.PublishWithDeferredConfirm(exchange, "orders.new", true, false, amqp.Publishing{Body: fmt.Appendf(nil, "m%d", i), DeliveryMode: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, c)
+	}
+	for _, c := range open {
+		if !c.Wait() {
+			t.Fatal("the broker refuses a message")
+		}
+	}
+}
+
+// eventually waits until ok holds; it looks often, and gives up after a time that only a broken program needs.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 s: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// bound waits until the router of the site takes from a queue.
+func (m *member) bound(queue string) {
+	m.world.t.Helper()
+	eventually(m.world.t, "somebody consumes "+queue, func() bool {
+		q, ok := m.broker.Queue(queue)
+		return ok && q.Consumers == 1
+	})
+}
+
+// bodies are what stands in a queue, oldest first; a flagged one has a star.
+func (m *member) bodies(queue string) []string {
+	var out []string
+	for _, msg := range m.broker.Snapshot(queue) {
+		body := string(msg.Body)
+		if strings.Contains(string(msg.Properties), "x-cq-duplicatet\x01") {
+			body += "*"
+		}
+		out = append(out, body)
+	}
+	return out
+}
