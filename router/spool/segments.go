@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"cloudqueue/federation"
@@ -83,6 +84,13 @@ type Identity struct {
 	Store federation.StoreID
 	Born  time.Time // whole milliseconds
 	Epoch federation.Epoch
+	// Former are the ids that the store had before (`cloudqueue spool new-id`); segments that carry one of them are its own.
+	Former []federation.StoreID
+}
+
+// Owns tells whether a segment that carries id belongs to the store.
+func (i Identity) Owns(id federation.StoreID) bool {
+	return id == i.Store || slices.Contains(i.Former, id)
 }
 
 // Errors of Segments that Spool or its callers act on.

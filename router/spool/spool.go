@@ -1,41 +1,164 @@
-// Package spool is the durable log of one router: batches, marks and parked messages of all lanes in one sequence of groups.
 package spool
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"sync"
 	"time"
 
 	"cloudqueue/federation"
 )
 
-// Errors that callers act on.
-var (
-	ErrFull     = errors.New("the spool is full")           // quota: batches and parks are refused, marks always have room
-	ErrLaneFull = errors.New("the lane's quota is used up") // this lane alone
-	ErrClosed   = errors.New("the spool is closed")
-	ErrNone     = errors.New("no batch at or after this offset")
-)
+// Spool is the durable log of one router. Its methods may be called at once.
+type Spool struct {
+	store    Segments
+	cfg      Config
+	logger   *slog.Logger
+	identity Identity
+	readOnly bool
+	extents  *extentCache
+	readers  *readers
 
-// Config of a spool. Zero values are the defaults.
-type Config struct {
-	SegmentSize    int64  // bytes after which a segment is closed; 0: 64 MiB
-	Quota          uint64 // bytes of the store that may be used in all; 0: what the store had free at Open and what it used already, less 5 %
-	Reserve        uint64 // bytes of Quota that only marks, checkpoints and cleaning use; 0: the greater of 4 segments and Quota/20
-	LaneQuota      uint64 // bytes that one lane may store; 0: no limit of its own
-	MaxQueuedBytes int    // bytes of submitted records that wait for the store before Submit blocks; 0: 32 MiB
-	MaxParked      int    // parked messages; 0: 100,000
-	Logger         *slog.Logger
+	work chan struct{} // capacity 1: the queue is not empty, or Close was called
+	tidy chan struct{} // capacity 1: the keeper has something to look at
+	done chan struct{} // closed when Run has returned; Close waits for it
+
+	mu sync.Mutex // guards all below; never held while the store works
+	*state
+	queue
+	health  Health
+	free    uint64 // the store's own word, refreshed by the keeper, less what was written since
+	used    uint64 // bytes of all segments
+	corrupt []*CorruptError
+	closing bool
+	ended   error              // why nothing can be written any more; nil while it can
+	fenced  error              // the keeper found that another process has claimed the store
+	cancel  context.CancelFunc // of Run; nil before it
+
+	numbers  uint64         // the highest segment number used
+	previous uint64         // number of the last segment in which groups became durable
+	ahead    *openSegment   // opened ahead by the keeper, taken by the writer
+	aheadOf  uint64         // the number that previous was then
+	retired  []*openSegment // closed by the writer; the keeper gives them their footers
+	garbage  []uint64       // segments that hold nothing, newest first; the keeper removes them
+
+	// The writer alone uses these.
+	active *openSegment
+	buffer []byte
 }
 
-// Spool is the durable log. All methods may be called at once.
-type Spool struct{}
+// Open claims the store, finds out what it holds, and writes, into a new segment, what decides once for all where the log ends. The spool owns the store from the call on,
+// and closes it when Open fails; an ErrNoSpace may be tried again with a store that is opened again. Other errors: ErrHeld, ErrNotInitialised, a *CorruptError
+// when marks may be lost, federation.ErrVersion or ErrUnknownCritical when a later version wrote the store. Nothing is written after Open before Run.
+func Open(ctx context.Context, store Segments, cfg Config) (*Spool, error) {
+	s, err := open(ctx, store, cfg)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return s, nil
+}
 
-// Ticket follows one submission.
-type Ticket struct{}
+func open(ctx context.Context, store Segments, cfg Config) (*Spool, error) {
+	identity, err := store.Claim(ctx, time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("claim the store: %w", err)
+	}
+	s, r, err := load(ctx, store, cfg, identity)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.begin(ctx, r); err != nil {
+		return nil, fmt.Errorf("begin epoch %d: %w", identity.Epoch, err)
+	}
+	s.logger.Info("spool open", "store", identity.Store, "epoch", identity.Epoch, "last", s.last, "segments", len(s.segments), "rewritten", len(r.held), "corrupt", len(s.corrupt))
+	return s, nil
+}
 
-// Extent says what of a lane and generation is stored.
+// maxReadOnlyTries bounds how often OpenReadOnly begins again because a segment went away under it. Chosen: each try takes as long as a segment lives in the worst case.
+const maxReadOnlyTries = 10
+
+// OpenReadOnly finds out what a store holds, without a claim and without writing anything: a router may be running on it. Run, Submit and Commit give ErrReadOnly.
+func OpenReadOnly(ctx context.Context, store Segments, cfg Config) (*Spool, error) {
+	for try := 1; ; try++ {
+		s, err := openReadOnly(ctx, store, cfg)
+		if err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || try == maxReadOnlyTries {
+			return nil, errors.Join(err, store.Close())
+		}
+	}
+}
+
+func openReadOnly(ctx context.Context, store Segments, cfg Config) (*Spool, error) {
+	identity, err := store.Identify(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("identify the store: %w", err)
+	}
+	s, r, err := load(ctx, store, cfg, identity)
+	if err != nil {
+		return nil, err
+	}
+	s.readOnly, s.ended = true, ErrReadOnly
+	return s, s.showHeld(r)
+}
+
+// load reads the store and makes the spool that goes on from there.
+func load(ctx context.Context, store Segments, cfg Config, identity Identity) (*Spool, *recovery, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	cache := newExtentCache()
+	r := &recovery{store: store, identity: identity, logger: cfg.Logger, accept: cfg.Accept != nil, cache: cache}
+	if err := r.run(ctx); err != nil {
+		return nil, nil, err
+	}
+	var used, highest uint64
+	for _, f := range r.found {
+		used, highest = used+uint64(f.size), max(highest, f.number)
+	}
+	cfg, err := cfg.withDefaults(ctx, store, used)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Spool{
+		store: store, cfg: cfg, logger: cfg.Logger, identity: identity, extents: cache, readers: newReaders(store),
+		work: make(chan struct{}, 1), tidy: make(chan struct{}, 1), done: make(chan struct{}),
+		state: r.state, queue: newQueue(), corrupt: r.stretches, numbers: highest, garbage: r.leftovers,
+	}
+	s.free, _, err = store.Space(ctx)
+	for _, g := range s.inOrder() {
+		s.used += uint64(g.size)
+		if g.first != 0 {
+			s.previous = g.number()
+		}
+	}
+	return s, r, err
+}
+
+// Identity is who the store is, with the epoch of this opening.
+func (s *Spool) Identity() Identity { return s.identity }
+
+// LastLSN is the LSN of the last group that is durable.
+func (s *Spool) LastLSN() federation.LSN {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+// Extents says what is stored and not forgotten, by lane and generation. Bytes and batches are estimates where a part of a segment was forgotten.
+func (s *Spool) Extents() []Extent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.index.extents()
+}
+
+// Extent says what of a lane and generation is stored and not forgotten.
 type Extent struct {
 	Lane           federation.Lane
 	Generation     federation.Generation
@@ -43,50 +166,56 @@ type Extent struct {
 	Batches, Bytes uint64
 }
 
-// ParkedInfo is one line of the parking's index.
-type ParkedInfo struct {
-	ID     ParkID
-	Reason string
-	Last   time.Time
-	Bytes  uint64
+// Highest is the highest offset of a lane and generation that was ever stored here, also when it is forgotten; 0 when there was none.
+func (s *Spool) Highest(lane federation.Lane, gen federation.Generation) federation.Offset {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.index.lanes[laneKey{lane, gen}]; l != nil {
+		return l.highest
+	}
+	return 0
 }
 
-// Usage says how full the spool is.
-type Usage struct {
-	Used, Quota, Reserve, Free uint64 // bytes; Free is the store's own word
-	Segments                   int
-	Lanes                      map[federation.Lane]uint64 // live bytes per lane
-	Queued                     int                        // bytes submitted and not yet durable
-	Full                       bool                       // batches are refused
-}
-
-// Health says whether commits succeed.
-type Health struct {
-	Err      error // the last store error, nil when well
-	Since    time.Time
-	Attempts int // of the group that waits
-}
-
-func Open(ctx context.Context, store Segments, cfg Config) (*Spool, error)         { panic("soon") }
-func OpenReadOnly(ctx context.Context, store Segments, cfg Config) (*Spool, error) { panic("soon") }
-func (s *Spool) Run(ctx context.Context) error                                     { panic("soon") }
-func (s *Spool) Identity() Identity                                                { panic("soon") }
-func (s *Spool) LastLSN() federation.LSN                                           { panic("soon") }
-func (s *Spool) Submit(ctx context.Context, records ...Record) (*Ticket, error)    { panic("soon") }
-func (s *Spool) Commit(ctx context.Context, records ...Record) error               { panic("soon") }
-func (t *Ticket) Done() <-chan struct{}                                            { panic("soon") }
-func (t *Ticket) Wait(ctx context.Context) error                                   { panic("soon") }
-func (s *Spool) Mark(key federation.MarkKey) ([]byte, bool)                        { panic("soon") }
-func (s *Spool) Marks(kind federation.MarkKind) map[federation.MarkKey][]byte      { panic("soon") }
-func (s *Spool) Read(ctx context.Context, lane federation.Lane, gen federation.Generation, from federation.Offset) (*federation.Batch, error) {
-	panic("soon")
-}
-func (s *Spool) Extents() []Extent { panic("soon") }
+// Forget is the promise never to ask again for offsets up to upTo. Forget is not durable: after a restart what is still stored shows again, until it is forgotten again.
+// Space comes back when a segment holds nothing else, or is cleaned.
 func (s *Spool) Forget(lane federation.Lane, gen federation.Generation, upTo federation.Offset) {
-	panic("soon")
+	s.mu.Lock()
+	emptied := s.index.forget(laneKey{lane, gen}, upTo)
+	s.mu.Unlock()
+	if emptied {
+		notify(s.tidy)
+	}
 }
-func (s *Spool) Parked() []ParkedInfo                                        { panic("soon") }
-func (s *Spool) ReadPark(ctx context.Context, id ParkID) (ParkRecord, error) { panic("soon") }
-func (s *Spool) Usage() Usage                                                { panic("soon") }
-func (s *Spool) Health() Health                                              { panic("soon") }
-func (s *Spool) Close(ctx context.Context) error                             { panic("soon") }
+
+// Audits gives the admins' words, oldest first; the last 1,000 are kept.
+func (s *Spool) Audits() []AuditRecord {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]AuditRecord, len(s.audits))
+	for i, a := range s.audits {
+		list[i] = a.AuditRecord
+	}
+	return list
+}
+
+// Corrupt lists the stretches that were found corrupt at Open, and what reading found since.
+func (s *Spool) Corrupt() []*CorruptError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*CorruptError(nil), s.corrupt...)
+}
+
+// notify wakes the one that receives from c, which has capacity 1.
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// newSalt is random: nobody outside may know it.
+func newSalt() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return binary.LittleEndian.Uint64(b[:])
+}

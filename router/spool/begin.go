@@ -1,0 +1,97 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"cloudqueue/federation"
+)
+
+// begin writes the first segment of an opening: the groups at the end of the log that nothing says were durable (they may be: a caller may have been told), RECOVERED,
+// a CHECKPOINT. From then on they are durable, and whatever else the old segments hold at or above their LSN never counts.
+func (s *Spool) begin(ctx context.Context, r *recovery) error {
+	o, err := s.create(ctx)
+	if err != nil {
+		return err
+	}
+	b := builder{header: &o.header, at: o.valid, durable: s.last}
+	pending, err := s.layOut(&b, r)
+	if err == nil {
+		err = o.append(ctx, b.buf)
+	}
+	if err != nil {
+		return errors.Join(err, o.w.Close())
+	}
+	s.publish(o, pending, int64(len(b.buf)), nil)
+	s.active = o
+	return nil
+}
+
+func (s *Spool) layOut(b *builder, r *recovery) (*content, error) {
+	pending := newContent()
+	t := s.gathering(pending)
+	for _, g := range r.held {
+		if err := b.held(g, t); err != nil {
+			return nil, err
+		}
+	}
+	lsn := max(s.last, pending.last) + 1
+	word, err := s.opened(r, lsn)
+	if err != nil {
+		return nil, err
+	}
+	b.group(lsn, []*submission{word}, pending)
+	for i := range word.records {
+		s.apply(&word.records[i])
+	}
+	b.checkpoint(lsn+1, s.checkpointNow(), pending)
+	return pending, nil
+}
+
+// gathering takes records into the state at once: an opening that fails is thrown away.
+func (s *Spool) gathering(c *content) *gathering {
+	return &gathering{content: c, marks: s.marks.merge, audits: s.addAudit, moved: s.applyMoved}
+}
+
+// opened is RECOVERED and, when an admin gave something up, the audit of it.
+func (s *Spool) opened(r *recovery, lsn federation.LSN) (*submission, error) {
+	word := recovered{cut: lsn}
+	for _, f := range r.found {
+		word.previous = max(word.previous, f.header.epoch)
+	}
+	var records []encoded
+	if a := s.cfg.Accept; a != nil {
+		audit, err := encodeRecord(AuditRecord{Who: a.Who, What: "gave up what is corrupt in the store: " + a.Why, At: time.Now().Truncate(time.Millisecond)})
+		if err != nil {
+			return nil, fmt.Errorf("the word that gives up what is corrupt: %w", err)
+		}
+		word.accepted, word.who, word.why = true, a.Who, a.Why
+		records = append(records, audit)
+	}
+	records = append(records, encoded{kind: typeRecovered, flags: flagCritical, payload: word.append(nil)})
+	return newSubmission(records...)
+}
+
+// showHeld shows what a read-only opening found at the end of the log, where it stands.
+func (s *Spool) showHeld(r *recovery) error {
+	for _, g := range r.held {
+		at := slices.IndexFunc(r.found, func(f *foundSegment) bool { return f.segment != nil && f.first <= g.lsn && g.lsn <= f.last })
+		seg := r.found[at].segment
+		pending := newContent()
+		if err := s.gathering(pending).group(g.groupHeader, g.body, g.position); err != nil {
+			return err
+		}
+		s.extents.drop(seg) // what is cached ends before this group
+		if seg.first == 0 {
+			seg.first = g.lsn
+		}
+		seg.limit, seg.last = r.found[at].limit, g.lsn
+		s.segments[seg.number()] = seg
+		s.addIndex(seg, pending.runs, pending.parks, pending.unparks)
+		s.last = g.lsn
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Cleaning gives back space that a few live batches pin. A segment is rewritten only when at most half of it is live, so that at most one byte
+// is written for each that comes back; while there is plenty of room only when at most a quarter is.
+const (
+	liveShareRoom  = 4  // a quarter
+	liveShareTight = 2  // a half
+	maxSmall       = 16 // segments that are small because an opening or a failure ended them; more are rewritten into one
+	cleanChunk     = 1 << 20
+)
+
+// clean frees dead segments, then rewrites pinned ones until none is worth it. Errors are tried again at the next look.
+func (s *Spool) clean(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.freeDead(ctx); err != nil {
+			s.cleanFailed(ctx, err)
+			return
+		}
+		victim := s.victim()
+		if victim == nil {
+			return
+		}
+		if err := s.rewrite(ctx, victim); err != nil {
+			s.cleanFailed(ctx, err)
+			return
+		}
+	}
+}
+
+func (s *Spool) cleanFailed(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		s.logger.Debug("cleaning", "err", err)
+	}
+}
+
+// freeDead writes MOVED for every segment that holds nothing that anybody needs, and removes it. MOVED is durable before a segment goes: without it
+// a missing segment is a loss.
+func (s *Spool) freeDead(ctx context.Context) error {
+	numbers := s.dead()
+	if len(numbers) == 0 {
+		return nil
+	}
+	if err := s.commitOwn(ctx, encoded{kind: typeMoved, flags: flagCritical, payload: appendMoved(nil, numbers), moved: numbers}); err != nil {
+		return err
+	}
+	return s.removeGarbage(ctx)
+}
+
+// dead lists the closed segments without live batches, needed parking records or records of unknown types.
+func (s *Spool) dead() (numbers []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.inOrder() {
+		if s.closed(g) && g.live == 0 && g.batches == 0 && len(g.others) == 0 && (!g.broken || g.accepted) && len(s.state.parks.needs(g)) == 0 {
+			numbers = append(numbers, g.number())
+		}
+	}
+	return numbers
+}
+
+// closed tells whether nobody writes g any more, not even its footer. An older segment is closed when a newer one holds groups.
+func (s *Spool) closed(g *segment) bool { return g.content == nil && g.number() < s.previous }
+
+// victim picks the closed segment with the smallest live share, when that is small enough.
+func (s *Spool) victim() *segment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	share := uint64(liveShareRoom)
+	if s.used+2*s.cfg.Reserve > s.cfg.Quota/2 || s.over(0) {
+		share = liveShareTight
+	}
+	var best, small *segment
+	count := 0
+	for _, g := range s.inOrder() {
+		if !s.closed(g) || g.broken || g.moving {
+			continue
+		}
+		if g.live*share <= uint64(g.size) && g.size > segmentHeaderSize && (best == nil || g.live*uint64(best.size) < best.live*uint64(g.size)) {
+			best = g
+		}
+		if g.size < s.cfg.SegmentSize/8 {
+			count++
+			if small == nil {
+				small = g
+			}
+		}
+	}
+	if best == nil && count > maxSmall {
+		return small
+	}
+	return best
+}
+
+// rewrite copies what is needed of g into the log's end, in pieces, says MOVED, and removes g.
+func (s *Spool) rewrite(ctx context.Context, g *segment) error {
+	records, err := s.needed(ctx, g)
+	if err != nil {
+		return s.keepBroken(g, err)
+	}
+	for len(records) > 0 {
+		var piece []encoded
+		size := 0
+		for len(records) > 0 && size < cleanChunk {
+			e, err := s.load(ctx, g, records[0])
+			if err != nil {
+				return s.keepBroken(g, err)
+			}
+			records = records[1:]
+			piece, size = append(piece, e), size+len(e.payload)
+		}
+		if err := s.commitOwn(ctx, piece...); err != nil {
+			return err
+		}
+		s.errands(ctx)
+	}
+	numbers := []uint64{g.number()}
+	if err := s.commitOwn(ctx, encoded{kind: typeMoved, flags: flagCritical, payload: appendMoved(nil, numbers), moved: numbers}); err != nil {
+		return err
+	}
+	s.logger.Debug("segment cleaned", "segment", g.number())
+	return s.removeGarbage(ctx)
+}
+
+// keepBroken leaves a segment that cannot be read: nothing stored is deleted because of that.
+func (s *Spool) keepBroken(g *segment, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	s.mu.Lock()
+	g.broken = true
+	s.mu.Unlock()
+	s.logger.Error("segment cannot be cleaned", "segment", g.number(), "err", err)
+	return err
+}
+
+// needed lists the records of g that must be rewritten: batches that are not forgotten and stand nowhere later, parking records, unknown ones.
+func (s *Spool) needed(ctx context.Context, g *segment) ([]place, error) {
+	type batch struct {
+		key laneKey
+		extent
+	}
+	var list []place
+	for _, key := range s.lanesOf(g) {
+		extents, err := s.extentsOf(ctx, g, key)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range extents {
+			if s.wanted(key, e) && !s.storedLater(ctx, g, key, e) {
+				list = append(list, place{typeBatch, flagCritical, e.position, e.length})
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list = append(list, s.state.parks.needs(g)...)
+	return append(list, g.others...), nil
+}
+
+// lanesOf lists the numberings of which g holds something that is not forgotten.
+func (s *Spool) lanesOf(g *segment) (keys []laneKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, l := range s.index.lanes {
+		for i := range l.runs {
+			if l.runs[i].segment == g {
+				keys = append(keys, key)
+				break
+			}
+		}
+	}
+	return keys
+}
+
+func (s *Spool) wanted(key laneKey, e extent) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return e.last() > s.index.lane(key).forgotten
+}
+
+// storedLater tells whether a later segment holds the same batch: a cleaning that was cut short had copied it.
+func (s *Spool) storedLater(ctx context.Context, g *segment, key laneKey, e extent) bool {
+	s.mu.Lock()
+	runs := s.index.lane(key).at(e.first, nil)
+	s.mu.Unlock()
+	for _, r := range runs {
+		if r.segment.number() <= g.number() || r.first > e.first {
+			continue
+		}
+		found, err := s.find(ctx, r.segment, key, e.first)
+		if err == nil && found.first == e.first && found.digest == e.digest && found.count == e.count {
+			return true
+		}
+	}
+	return false
+}
+
+// load reads a record as it stands, to be written again.
+func (s *Spool) load(ctx context.Context, g *segment, at place) (encoded, error) {
+	payload, err := s.payload(ctx, g, at)
+	if err != nil {
+		return encoded{}, err
+	}
+	e := encoded{kind: at.kind, flags: at.flags, payload: payload}
+	switch at.kind {
+	case typeBatch:
+		e.batch, err = parseStored(payload, g, at)
+	case typePark:
+		var p ParkRecord
+		p, _, _, err = parseParkHead(payload)
+		e.park = p.info(len(payload))
+	case typeUnpark:
+		var u UnparkRecord
+		u, _, err = parseUnpark(payload)
+		e.park.ID = u.Park
+	}
+	if err != nil {
+		return encoded{}, fmt.Errorf("segment %d at byte %d: %w", g.number(), at.position, err)
+	}
+	return e, nil
+}
+
+// commitOwn commits what the spool writes for itself: the quota leaves room for it.
+func (s *Spool) commitOwn(ctx context.Context, records ...encoded) error {
+	sub, err := newSubmission(records...)
+	if err != nil {
+		return err
+	}
+	t, err := s.enqueue(ctx, sub, false)
+	if err != nil {
+		return err
+	}
+	return t.Wait(ctx)
+}

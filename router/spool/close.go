@@ -1,0 +1,96 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// finishTimeout bounds what Run does after the writer has ended well: footers, and removing what was opened ahead. All of it can be left undone.
+const finishTimeout = 5 * time.Second
+
+// finish ends what is open. reason is why the writer ended; nil: it was closed and has written everything.
+func (s *Spool) finish(reason error) error {
+	if reason == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
+		s.leaveInOrder(ctx)
+		cancel()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = ErrClosed
+	if errors.Is(reason, ErrFenced) {
+		s.ended = reason
+	}
+	rest := s.waiting
+	s.waiting = nil
+	s.queue.finish(rest, s.ended)
+	return s.closeWriters()
+}
+
+// leaveInOrder gives every segment its footer and removes what was opened ahead.
+func (s *Spool) leaveInOrder(ctx context.Context) {
+	s.mu.Lock()
+	if s.active != nil && s.active.first != 0 {
+		s.retired = append(s.retired, s.active)
+		s.active = nil
+	}
+	ahead := s.ahead
+	s.ahead = nil
+	s.mu.Unlock()
+	if ahead != nil {
+		_ = ahead.w.Close() // it holds nothing
+		s.discard(ahead.number())
+	}
+	if err := errors.Join(s.writeFooters(ctx), s.removeGarbage(ctx)); err != nil {
+		s.logger.Debug("last errands of the keeper", "err", err)
+	}
+}
+
+// closeWriters closes what is still open after an end in disorder.
+func (s *Spool) closeWriters() error {
+	open := s.retired
+	if s.active != nil {
+		open = append(open, s.active)
+	}
+	if s.ahead != nil {
+		open = append(open, s.ahead)
+	}
+	s.retired, s.active, s.ahead = nil, nil, nil
+	var errs []error
+	for _, o := range open {
+		errs = append(errs, o.w.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Close takes no more submissions, lets Run write what waits, as long as ctx lasts, and closes the store. What it could not write is unknown.
+func (s *Spool) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	cancel := s.cancel
+	if cancel == nil && s.ended == nil {
+		s.ended = ErrClosed // Run never began, and never will
+	}
+	s.mu.Unlock()
+	notify(s.work)
+	if cancel != nil {
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+			cancel()
+			<-s.done // Run ends as soon as the store gives up on its context
+		}
+	} else if err := s.closeUnstarted(); err != nil {
+		return errors.Join(err, s.readers.close(), s.store.Close())
+	}
+	return errors.Join(s.readers.close(), s.store.Close())
+}
+
+func (s *Spool) closeUnstarted() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue.finish(s.waiting, ErrClosed)
+	s.waiting = nil
+	return s.closeWriters()
+}

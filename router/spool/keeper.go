@@ -1,0 +1,143 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// keepInterval is how often the keeper looks at the store's free space and tries again what failed. Chosen: space that comes back is used within a second.
+const keepInterval = time.Second
+
+// keep is the keeper: it opens the next segment ahead, writes footers, removes what is dead and cleans what is pinned. Nothing of it is in the way of a commit.
+func (s *Spool) keep(ctx context.Context) {
+	ticker := time.NewTicker(keepInterval)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		s.errands(ctx)
+		s.clean(ctx)
+		select { // any order: every errand looks at everything
+		case <-s.tidy:
+		case <-ticker.C:
+			s.refreshSpace(ctx)
+		case <-ctx.Done():
+		}
+	}
+}
+
+// errands are the short works. Each is tried again at the next look when it fails.
+func (s *Spool) errands(ctx context.Context) {
+	for _, errand := range []func(context.Context) error{s.writeFooters, s.openAhead, s.removeGarbage} {
+		err := errand(ctx)
+		if errors.Is(err, ErrFenced) {
+			s.mu.Lock()
+			s.fenced = err
+			s.mu.Unlock()
+			notify(s.work)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.logger.Debug("errand of the keeper", "err", err)
+		}
+	}
+}
+
+// openAhead makes the next segment while the active one is being written. It waits until the active one holds a group: the header of the next one
+// names it as one that does.
+func (s *Spool) openAhead(ctx context.Context) error {
+	s.mu.Lock()
+	previous := s.previous
+	needed := s.ahead == nil && s.aheadOf != previous && s.health.Err == nil
+	s.mu.Unlock()
+	if !needed {
+		return nil
+	}
+	o, err := s.create(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.ahead, s.aheadOf = o, previous
+	s.mu.Unlock()
+	return nil
+}
+
+// writeFooters ends the segments that the writer has left.
+func (s *Spool) writeFooters(ctx context.Context) error {
+	s.mu.Lock()
+	retired := s.retired
+	s.retired = nil
+	s.mu.Unlock()
+	var errs []error
+	for _, o := range retired {
+		errs = append(errs, s.end(ctx, o))
+	}
+	return errors.Join(errs...)
+}
+
+// end writes the footer of a segment and closes it. When that fails the segment stays without: it is scanned when its index is needed.
+func (s *Spool) end(ctx context.Context, o *openSegment) error {
+	footer := encodeFooter(o.content, &o.header, o.valid)
+	err := o.append(ctx, footer)
+	err = errors.Join(err, o.w.Close())
+	s.mu.Lock()
+	s.grow(o.segment, int64(len(footer)))
+	o.footer = err == nil
+	o.segment.content = nil
+	s.mu.Unlock()
+	s.cacheContent(o.segment, o.content)
+	if err != nil {
+		return fmt.Errorf("footer of segment %d: %w", o.number(), err)
+	}
+	return nil
+}
+
+// cacheContent keeps the extents of a segment that leaves memory: who reads near the end of the log finds them there.
+func (s *Spool) cacheContent(g *segment, c *content) {
+	for key, l := range c.lanes {
+		s.extents.put(g, key, l.extents)
+	}
+}
+
+// removeGarbage removes segments that hold nothing, newest first: an older one may be named by the header of a newer one.
+func (s *Spool) removeGarbage(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		if len(s.garbage) == 0 {
+			s.mu.Unlock()
+			return nil
+		}
+		number := s.garbage[0]
+		s.mu.Unlock()
+		if err := s.readers.drop(number); err != nil {
+			s.logger.Debug("close of a dead segment", "segment", number, "err", err)
+		}
+		if err := s.store.Remove(ctx, number); err != nil {
+			return fmt.Errorf("remove segment %d: %w", number, err)
+		}
+		s.dropGarbage(number)
+	}
+}
+
+func (s *Spool) dropGarbage(number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, n := range s.garbage {
+		if n == number {
+			s.garbage = append(s.garbage[:i], s.garbage[i+1:]...)
+			return
+		}
+	}
+}
+
+// refreshSpace asks the store how much it can take.
+func (s *Spool) refreshSpace(ctx context.Context) {
+	free, _, err := s.store.Space(ctx)
+	if err != nil {
+		s.logger.Debug("space of the store", "err", err)
+		return
+	}
+	s.mu.Lock()
+	s.free = free
+	s.mu.Unlock()
+}

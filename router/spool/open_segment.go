@@ -1,0 +1,64 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// openSegment is a segment with its writer.
+type openSegment struct {
+	*segment
+	w       Writer
+	content *content // what becomes durable; published with mu held
+}
+
+// create makes a segment and writes its header, durably. What may have been left behind after an error becomes garbage. Safe for writer and keeper at once: each number is used once.
+func (s *Spool) create(ctx context.Context) (*openSegment, error) {
+	s.mu.Lock()
+	s.numbers++
+	number, previous := s.numbers, s.previous
+	s.mu.Unlock()
+	w, err := s.store.Create(ctx, number)
+	if err != nil {
+		s.discard(number)
+		return nil, fmt.Errorf("create segment %d: %w", number, err)
+	}
+	h := segmentHeader{
+		store: s.identity.Store, born: s.identity.Born, epoch: s.identity.Epoch, number: number, previous: previous,
+		created: time.Now(), salt: newSalt(), alignment: s.store.Alignment(),
+	}
+	if err := writeHeader(ctx, w, &h); err != nil {
+		s.discard(number)
+		return nil, errors.Join(fmt.Errorf("begin segment %d: %w", number, err), w.Close())
+	}
+	g := &segment{header: h, valid: segmentHeaderSize, size: segmentHeaderSize, content: newContent()}
+	return &openSegment{segment: g, w: w, content: g.content}, nil
+}
+
+func writeHeader(ctx context.Context, w Writer, h *segmentHeader) error {
+	if _, err := w.Write(h.encode()); err != nil {
+		return err
+	}
+	return w.Sync(ctx)
+}
+
+// discard notes a segment that holds nothing, for the keeper to remove.
+func (s *Spool) discard(number uint64) {
+	s.mu.Lock()
+	s.garbage = append([]uint64{number}, s.garbage...)
+	s.mu.Unlock()
+	notify(s.tidy)
+}
+
+// append writes b and makes it durable.
+func (o *openSegment) append(ctx context.Context, b []byte) error {
+	if _, err := o.w.Write(b); err != nil {
+		return fmt.Errorf("write segment %d: %w", o.number(), err)
+	}
+	if err := o.w.Sync(ctx); err != nil {
+		return fmt.Errorf("sync segment %d: %w", o.number(), err)
+	}
+	return nil
+}

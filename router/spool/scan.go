@@ -1,0 +1,185 @@
+package spool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"cloudqueue/federation"
+)
+
+// scanner walks the groups of one segment. It stops at the first thing that is not a good group in its place.
+type scanner struct {
+	header segmentHeader
+	data   chunks
+	at     int64          // the position that comes next
+	last   federation.LSN // of the group before; 0 at the start
+}
+
+// scannedGroup is a good group. body is valid until the scanner moves on.
+type scannedGroup struct {
+	groupHeader
+	position int64
+	body     []byte
+}
+
+func newScanner(r Reader, h segmentHeader) *scanner {
+	return &scanner{header: h, data: chunks{r: r, size: r.Size()}, at: segmentHeaderSize}
+}
+
+// next gives the next good group. errStop when there is none: stop tells why. Other errors are the store's, or wrap federation.ErrVersion.
+func (s *scanner) next() (scannedGroup, error) {
+	head, err := s.data.at(s.at, groupHeaderSize)
+	if err != nil {
+		return scannedGroup{}, err
+	}
+	h, err := parseGroupHeader(head, &s.header, s.at)
+	if err != nil {
+		return scannedGroup{}, stopOrVersion(err)
+	}
+	if s.last != 0 && h.lsn != s.last+1 || s.at+h.size() > s.data.size {
+		return scannedGroup{}, errStop
+	}
+	whole, err := s.data.at(s.at, int(h.size()))
+	if err != nil {
+		return scannedGroup{}, err
+	}
+	if int64(len(whole)) < h.size() {
+		return scannedGroup{}, errStop
+	}
+	body := whole[groupHeaderSize:]
+	if salted(s.header.salt, s.at+groupHeaderSize, body) != h.bodyCRC {
+		return scannedGroup{}, errStop
+	}
+	if err := splitRecords(body, h.records, func(rawRecord) error { return nil }); err != nil {
+		return scannedGroup{}, errStop
+	}
+	g := scannedGroup{h, s.at, body}
+	s.at += h.size()
+	s.last = h.lsn
+	return g, nil
+}
+
+// errStop says that no good group stands at the position that comes next.
+var errStop = errors.New("no good group here")
+
+func stopOrVersion(err error) error {
+	if errors.Is(err, federation.ErrVersion) {
+		return err
+	}
+	return errStop
+}
+
+// ending is what was found behind the last good group.
+type ending struct {
+	end     int64          // of the last good group
+	clean   bool           // zeros, a footer or nothing follow
+	footer  bool           // a footer stands at end
+	claimed federation.LSN // the highest LSN that anything behind the end says was durable
+	resume  int64          // position of the next thing with a good head; 0 when there is none
+	next    federation.LSN // the LSN of the group there; 0 when it is the footer
+}
+
+// finish looks at what follows the last good group. A header alone is believed: it was written when what it claims was true, even if its body is torn.
+func (s *scanner) finish(ctx context.Context) (ending, error) {
+	e := ending{end: s.at}
+	dirty := false
+	for at := s.at; at < s.data.size; {
+		if err := ctx.Err(); err != nil {
+			return e, err
+		}
+		b, err := s.data.at(at, chunkSize)
+		if err != nil {
+			return e, err
+		}
+		if len(b) == 0 {
+			break
+		}
+		if len(bytes.Trim(b, "\x00")) != 0 {
+			dirty = true
+			s.search(b, at, &e)
+		}
+		if e.footer {
+			break
+		}
+		// Heads may straddle two chunks: go on one head before the end of this one, aligned.
+		step := int64(len(b))
+		if at+step < s.data.size {
+			step = (step - footerHeadSize) &^ int64(s.header.alignment-1)
+		}
+		at += step
+	}
+	e.clean = !dirty || e.footer
+	return e, nil
+}
+
+// search looks for heads of groups and footers in b, which stands at position base.
+func (s *scanner) search(b []byte, base int64, e *ending) {
+	for i := 0; i < len(b); i += s.header.alignment {
+		if f, err := parseFooterHead(b[i:], &s.header, base+int64(i)); err == nil {
+			s.found(e, base+int64(i), 0, f.last)
+			e.footer = base+int64(i) == e.end
+			if e.footer {
+				return
+			}
+			continue
+		}
+		if h, err := parseGroupHeader(b[i:], &s.header, base+int64(i)); err == nil && h.lsn > s.last {
+			s.found(e, base+int64(i), h.lsn, h.durable)
+		}
+	}
+}
+
+func (s *scanner) found(e *ending, position int64, lsn, claimed federation.LSN) {
+	if e.resume == 0 && position > e.end {
+		e.resume, e.next = position, lsn
+	}
+	e.claimed = max(e.claimed, claimed)
+}
+
+// resumeAt goes on at a position that finish has found.
+func (s *scanner) resumeAt(e ending) { s.at, s.last = e.resume, e.next-1 }
+
+// readHeader reads and checks the header of a segment. bad tells why it cannot be used, and is empty when it can; blank, that the segment holds
+// nothing behind the place of its header.
+func readHeader(r Reader, number uint64, identity Identity) (h segmentHeader, bad string, blank bool, err error) {
+	data := chunks{r: r, size: r.Size()}
+	head, err := data.at(0, segmentHeaderSize)
+	if err != nil {
+		return h, "", false, err
+	}
+	h, err = parseSegmentHeader(head)
+	switch {
+	case errors.Is(err, federation.ErrVersion):
+		return h, "", false, err
+	case err != nil:
+		blank, err = zeros(&data, segmentHeaderSize)
+		return h, "the segment's header is bad", blank, err
+	case h.number != number:
+		return h, fmt.Sprintf("the segment says that it is number %d", h.number), false, nil
+	case !identity.Owns(h.store):
+		return h, fmt.Sprintf("the segment belongs to store %s", h.store), false, nil
+	case h.epoch > identity.Epoch:
+		return h, fmt.Sprintf("the segment is of epoch %d, later than the store's %d", h.epoch, identity.Epoch), false, nil
+	}
+	return h, "", false, nil
+}
+
+// zeros tells whether nothing but zeros stands from position on.
+func zeros(data *chunks, position int64) (bool, error) {
+	for position < data.size {
+		b, err := data.at(position, chunkSize)
+		if err != nil {
+			return false, err
+		}
+		if len(bytes.Trim(b, "\x00")) != 0 {
+			return false, nil
+		}
+		if len(b) == 0 {
+			return true, nil
+		}
+		position += int64(len(b))
+	}
+	return true, nil
+}
