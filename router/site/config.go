@@ -53,9 +53,7 @@ func (s StoreConfig) URL() string { return "file://" + s.Dir }
 // EtcdConfig tells how to reach the etcd that holds the topology.
 type EtcdConfig struct {
 	Endpoints   []string // https://host:2379
-	Username    string
-	Password    Secret
-	Certificate string // PEM files; empty: none
+	Certificate string   // PEM files; empty: none
 	Key         string
 	Authorities string // empty: the system's
 	Timeout     time.Duration
@@ -148,8 +146,6 @@ type storeSchema struct {
 
 type etcdSchema struct {
 	Endpoints   []string      `yaml:"endpoints"`
-	Username    string        `yaml:"username"`
-	Password    Secret        `yaml:"password"`
 	Authorities string        `yaml:"authorities"`
 	Certificate string        `yaml:"certificate"`
 	Key         string        `yaml:"key"`

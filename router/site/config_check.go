@@ -181,7 +181,7 @@ func (p *configParser) fillTopology() {
 }
 
 func (p *configParser) fillEtcd(in *etcdSchema) {
-	p.out.Etcd = &EtcdConfig{Endpoints: in.Endpoints, Username: in.Username, Password: p.secret(in.Password),
+	p.out.Etcd = &EtcdConfig{Endpoints: in.Endpoints,
 		Certificate: p.path(in.Certificate), Key: p.path(in.Key), Authorities: p.path(in.Authorities), Timeout: cmp.Or(in.Timeout, 5*time.Second)}
 	p.pair("etcd", in.Certificate, in.Key)
 	if len(in.Endpoints) == 0 {
@@ -195,9 +195,6 @@ func (p *configParser) fillEtcd(in *etcdSchema) {
 	}
 	if in.Timeout != 0 && (in.Timeout < 100*time.Millisecond || in.Timeout > time.Minute) {
 		p.file.Report("etcd.timeout", "5s", "%v is outside of 100ms to 1m", in.Timeout)
-	}
-	if in.Username != "" && in.Password == "" && !p.file.Failed("etcd.password") {
-		p.file.Report("etcd.password", "password: file:/run/secrets/etcd or password: env:ETCD_PASSWORD", "etcd.password is missing")
 	}
 }
 

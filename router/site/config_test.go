@@ -52,8 +52,6 @@ broker:
 store: {url: file:///spool/cq/, quota: 400GiB, segment-size: 16MiB}
 etcd:
   endpoints: [https://etcd-1:2379, "http://[::1]:2379/"]
-  username: cq
-  password: env:ETCD_PASSWORD
   authorities: /pki/etcd-ca.crt
   certificate: /pki/etcd.crt
   key: /pki/etcd.key
@@ -66,7 +64,7 @@ log: {level: debug, format: json}
 		Broker: BrokerConfig{URL: "amqps://broker.ams:5671/prod", Username: "cq", Password: "file:/etc/cloudqueue/broker.secret",
 			Authorities: "/pki/ca.crt", Certificate: "/pki/broker.crt", Key: "/pki/broker.key"},
 		Store: StoreConfig{Dir: "/spool/cq", Quota: 400 << 30, SegmentSize: 16 << 20},
-		Etcd: &EtcdConfig{Endpoints: []string{"https://etcd-1:2379", "http://[::1]:2379/"}, Username: "cq", Password: "env:ETCD_PASSWORD",
+		Etcd: &EtcdConfig{Endpoints: []string{"https://etcd-1:2379", "http://[::1]:2379/"},
 			Authorities: "/pki/etcd-ca.crt", Certificate: "/pki/etcd.crt", Key: "/pki/etcd.key", Timeout: 2 * time.Second},
 		Certificates: CertificateFiles{"/pki/ams.crt", "/pki/ams.key", "/pki/ca.crt"},
 		Log:          LogConfig{Level: "debug", JSON: true},

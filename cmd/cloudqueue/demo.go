@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// demoBreaks are the faults of `demo --break`.
+var demoBreaks = []string{"drop-one"}
+
+func (a *app) demoCommand() *cobra.Command {
+	options := demoOptions{}
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Run three sites in this terminal, with faults, and balance the books",
+		Long: `Run three sites: embedded brokers, an embedded etcd, a UDP link between each two, and three router processes.
+It publishes, cuts a link, heals it, kills a router with SIGKILL, starts it again, and counts at the brokers. It ends
+with code 0 only if everything published was delivered: nothing lost, nothing out of order, no unflagged duplicate.`,
+		Example: `  cloudqueue demo
+  cloudqueue demo --stay              keep it running, and say how to attach a client
+  cloudqueue demo --break drop-one    remove one message by hand: must end with code 1 and name it`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if options.Break != "" && options.Break != demoBreaks[0] {
+				return fail(exitUsage, "write one of: "+strings.Join(demoBreaks, ", "), "%q is no fault of the demo", options.Break)
+			}
+			if options.Messages < 1 {
+				return fail(exitUsage, "write for example --messages 10000", "%d is no number of messages", options.Messages)
+			}
+			options.Terminal = isTerminal(a.out)
+			return a.parts.demo(c.Context(), a.out, options)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&options.Break, "break", "", "a fault that the checkers must find: "+strings.Join(demoBreaks, ", "))
+	flags.BoolVar(&options.Stay, "stay", false, "keep the sites running until Ctrl-C")
+	flags.IntVar(&options.Messages, "messages", 10_000, "how many messages to publish")
+	flags.StringVar(&options.Dir, "dir", "", "where to keep the stores and logs (default: a temporary folder)")
+	return c
+}
+
+// isTerminal tells whether w is a terminal, for output that changes in place.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"cloudqueue/router/spool"
+	"cloudqueue/router/spool/localdir"
+	"cloudqueue/wan/pki"
+)
+
+func (d *doctor) checkDataDir(context.Context) []finding {
+	const part = "data folder"
+	dir := d.config.DataDir
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []finding{broken(part, "as the router's user: mkdir -m 700 -p "+dir, err)}
+	}
+	if err != nil {
+		return []finding{broken(part, "run it as the router's user", err)}
+	}
+	if !info.IsDir() {
+		return []finding{broken(part, "name another data-dir", fmt.Errorf("%s is no folder", dir))}
+	}
+	probe, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return []finding{broken(part, "run it as the router's user, or give that user the folder", err)}
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return []finding{broken(part, "look at its disk", err)}
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return []finding{unsafe(part, "chmod go-w "+dir, "others may write to %s", dir)}
+	}
+	return []finding{good(part, "%s can be written to", dir)}
+}
+
+const certificateWarning = 30 * 24 * time.Hour // chosen: a month's notice for something renewed once a year
+
+func (d *doctor) checkCertificates(context.Context) []finding {
+	const part = "certificates"
+	renew := fmt.Sprintf("cloudqueue pki issue %s --dir AUTHORITY --out FOLDER", d.config.Site)
+	files, err := pki.Load(d.config.Certificates.Paths(), nil)
+	if err != nil {
+		return []finding{broken(part, renew, err)}
+	}
+	id := files.Identity()
+	left := time.Until(id.NotAfter())
+	switch {
+	case id.Site() != d.config.Site || id.Federation() != d.config.Federation:
+		return []finding{broken(part, renew, fmt.Errorf("the certificate is for site %s of %s, this router is %s of %s", id.Site(), id.Federation(), d.config.Site, d.config.Federation))}
+	case time.Now().Before(id.NotBefore()):
+		return []finding{broken(part, "set the clock", fmt.Errorf("the certificate begins at %s: the clock stands before it", id.NotBefore().Format(time.RFC3339)))}
+	case left <= 0:
+		return []finding{broken(part, renew, fmt.Errorf("the certificate ended at %s", id.NotAfter().Format(time.RFC3339)))}
+	case left < certificateWarning:
+		return []finding{unsafe(part, renew, "the certificate ends in %s", durationText(left))}
+	}
+	return []finding{good(part, "site %s of %s, until %s", id.Site(), id.Federation(), id.NotAfter().Format(time.DateOnly))}
+}
+
+func (d *doctor) checkStore(ctx context.Context) []finding {
+	const part = "store"
+	place := storePlace{d.config.Store.Dir, d.config.Site}
+	segments, err := localdir.Open(place.dir)
+	if errors.Is(err, spool.ErrNotInitialised) {
+		return []finding{broken(part, "mount its disk; or, for a new site: cloudqueue spool init "+place.url(), err)}
+	}
+	if err != nil {
+		return []finding{broken(part, "run it as the router's user; see the error", err)}
+	}
+	free, total, spaceErr := segments.Space(ctx)
+	if err := errors.Join(spaceErr, segments.Close()); err != nil {
+		return []finding{broken(part, "look at its disk", err)}
+	}
+	findings := []finding{d.spaceFinding(part, free, total)}
+	err = place.read(ctx, func(sp *spool.Spool) error {
+		findings = append(findings, good(part, "%s: store %s, epoch %d, LSN %d, used %s", place.url(), sp.Identity().Store, sp.Identity().Epoch, sp.LastLSN(), bytesText(sp.Usage().Used)))
+		return nil
+	})
+	if err != nil {
+		findings = append(findings, broken(part, "cloudqueue spool ls "+place.url(), err))
+	}
+	return findings
+}
+
+// leastFree is the part of a disk that should be free (chosen: the router's own default quota leaves as much).
+const leastFree = 20
+
+func (d *doctor) spaceFinding(part string, free, total uint64) finding {
+	if free < total/leastFree {
+		return unsafe(part, "free space on its disk, or lower store.quota", "free %s of %s: under 5 %%", bytesText(free), bytesText(total))
+	}
+	if quota := d.config.Store.Quota; quota > total {
+		return unsafe(part, "lower store.quota", "the quota %s is over the disk's %s", bytesText(quota), bytesText(total))
+	}
+	return good(part, "free %s of %s", bytesText(free), bytesText(total))
+}
+
+func (d *doctor) checkListener(context.Context) []finding {
+	const part = "listener"
+	if d.running {
+		return []finding{good(part, "%s is the running router's", d.config.Listen)}
+	}
+	conn, err := net.ListenPacket("udp", d.config.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return []finding{broken(part, "end the other program (ss -lunp), or choose another listen", err)}
+	}
+	if err != nil {
+		return []finding{broken(part, "write listen: \":7443\", or the address of an interface of this machine", err)}
+	}
+	if err := conn.Close(); err != nil {
+		return []finding{broken(part, "look at the network", err)}
+	}
+	return []finding{good(part, "UDP %s is free", d.config.Listen), {part, levelUnknown, "whether firewalls let UDP through to it", ""}}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"cloudqueue/router/admin"
+	"cloudqueue/router/site"
+)
+
+// app is one call of the program: its streams, what it is made of, and the global flags.
+type app struct {
+	in    io.Reader
+	out   io.Writer
+	errs  io.Writer
+	parts parts
+
+	configPath string
+	socket     string
+	output     string
+	timeout    time.Duration
+}
+
+// run executes one command line and gives the exit code.
+func run(ctx context.Context, a *app, args []string) int {
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.errs)
+	return report(a.errs, root.ExecuteContext(ctx))
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cloudqueue",
+		Short: "Carry AMQP messages between sites: in order, durably, through any fault",
+		Long: `Cloudqueue is one router per site, beside the site's own AMQP broker. Services publish to their broker as they
+always did; what a route of the topology marks for other sites is stored durably, carried to their routers, and
+published there with confirms.
+
+` + exitCodes,
+		Example: `  cloudqueue demo                         three sites in this terminal, with faults
+  cloudqueue doctor                       is everything there that the router needs?
+  cloudqueue status --watch               what is going on, and what to type`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Args:              noArgs,
+		RunE:              help,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkFlags() },
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.configPath, "config", "c", defaultConfig(), "the router's file (or $CLOUDQUEUE_CONFIG)")
+	flags.StringVar(&a.socket, "socket", "", "the router's admin socket (default: admin.sock in the data-dir of --config)")
+	flags.StringVarP(&a.output, "output", "o", "table", "table, json or yaml")
+	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "how long to wait for an answer")
+	root.AddCommand(a.routerCommand(), a.doctorCommand(), a.demoCommand(), a.topologyCommand(), a.statusCommand(),
+		a.parkingCommand(), a.spoolCommand(), a.booksCommand(), a.pkiCommand(), a.versionCommand())
+	return root
+}
+
+func defaultConfig() string {
+	if path := os.Getenv("CLOUDQUEUE_CONFIG"); path != "" {
+		return path
+	}
+	return site.DefaultConfigPath
+}
+
+func (a *app) checkFlags() error {
+	switch a.output {
+	case "table", "json", "yaml":
+	default:
+		return fail(exitUsage, "write -o table, -o json or -o yaml", "%q is no form of output", a.output)
+	}
+	if a.timeout <= 0 {
+		return fail(exitUsage, "write for example --timeout 30s", "the timeout %v is not positive", a.timeout)
+	}
+	return nil
+}
+
+// group is a command that only holds others.
+func group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Example: example, Args: noArgs, RunE: help}
+	c.AddCommand(commands...)
+	return c
+}
+
+func help(c *cobra.Command, _ []string) error { return c.Help() }
+
+// noArgs refuses arguments; of a mistyped command it names the nearest one.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !c.HasSubCommands() {
+		return usage(c, fmt.Errorf("%s takes no arguments, there is %q", c.CommandPath(), args[0]))
+	}
+	c.SuggestionsMinimumDistance = 2 // letters; without it there are no suggestions
+	err := fmt.Errorf("unknown command %q for %s", args[0], c.CommandPath())
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		err = fmt.Errorf("%w; is it %s?", err, strings.Join(near, " or "))
+	}
+	return usage(c, err)
+}
+
+// args wants between least and most arguments; most below 0 is any number.
+func args(least, most int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, given []string) error {
+		switch {
+		case len(given) < least:
+			return usage(c, fmt.Errorf("%s is missing", what))
+		case most >= 0 && len(given) > most:
+			return usage(c, fmt.Errorf("%q is one argument too many", given[most]))
+		}
+		return nil
+	}
+}
+
+func usage(c *cobra.Command, err error) error {
+	return &failure{exitUsage, err, "see `" + c.CommandPath() + " --help`"}
+}
+
+// router gives a client of the local router.
+func (a *app) router() (*admin.Client, error) {
+	if a.socket != "" {
+		return admin.NewClient(a.socket), nil
+	}
+	config, err := site.ReadConfig(a.configPath)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fail(exitUsage, "name the router's file with --config, or its socket with --socket", "%w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return admin.NewClient(config.AdminSocket()), nil
+}
+
+// ask calls the local router within the timeout.
+func ask[Answer any](ctx context.Context, a *app, call func(context.Context, *admin.Client) (Answer, error)) (Answer, error) {
+	client, err := a.router()
+	if err != nil {
+		var none Answer
+		return none, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	return call(ctx, client)
+}
