@@ -128,13 +128,21 @@ func sizeText(bytes uint64) string {
 	return yamlfile.Size(bytes).String()
 }
 
+// compareLinks leaves out the links of two documents that list none: these come and go with the sites.
 func (c *comparison) compareLinks() {
-	c.compareImplicitLinks()
+	if c.new.allLinked && (c.old.allLinked || len(c.old.sites) == 0) {
+		return
+	}
+	if len(c.old.sites) > 0 && c.old.allLinked != c.new.allLinked {
+		c.change(Changed, "link", "all", Field{"links", c.old.linkRule(), c.new.linkRule()})
+	}
 	name := func(l Link) string {
 		pair := pairOf(l.Between[0], l.Between[1])
 		return string(pair[0] + "–" + pair[1])
 	}
-	eachPair(c.old.links, c.new.links, name, func(name string, old, new *Link) {
+	before := c.old.Links()
+	c.plan.Objects += len(before)
+	eachPair(before, c.new.Links(), name, func(name string, old, new *Link) {
 		switch {
 		case old == nil:
 			c.change(Added, "link", name)
@@ -148,18 +156,11 @@ func (c *comparison) compareLinks() {
 	})
 }
 
-// compareImplicitLinks tells of a document that begins or ends to list its links.
-func (c *comparison) compareImplicitLinks() {
-	if len(c.old.sites) == 0 || c.old.allLinked == c.new.allLinked {
-		return
+func (d *Document) linkRule() string {
+	if d.allLinked {
+		return "every pair that can reach each other"
 	}
-	text := func(all bool) string {
-		if all {
-			return "every pair that can reach each other"
-		}
-		return "those of the document"
-	}
-	c.change(Changed, "link", "all", Field{"links", text(c.old.allLinked), text(c.new.allLinked)})
+	return "those of the document"
 }
 
 func (c *comparison) linkAppears(l Link) {

@@ -74,7 +74,7 @@ func MakePlan(old, new *Document) *Plan {
 	if old == nil {
 		old = &Document{federation: new.federation, classes: builtinClasses[:]}
 	}
-	p := &Plan{Objects: len(old.sites) + len(old.links) + len(old.routes), accepted: new.acceptsReplacing(old)}
+	p := &Plan{Objects: len(old.sites) + len(old.routes), accepted: new.acceptsReplacing(old)}
 	c := comparison{plan: p, old: old, new: new, does: map[federation.SiteID][]string{}}
 	c.compareHead()
 	c.compareSites()
