@@ -117,14 +117,13 @@ func TestNewIDLeavesTheOldIdentityOrTheNewWhereverItCrashes(t *testing.T) {
 			t.Fatalf("open after the crash: %v", err)
 		}
 		id, _ := dir.Identify(t.Context())
-		former, _ := dir.FormerIDs()
 		switch {
-		case id.Store == made.Store && len(former) == 0:
+		case id.Store == made.Store && len(id.Former) == 0:
 			old++
-		case id.Store != made.Store && len(former) == 1 && former[0] == made.Store:
+		case id.Store != made.Store && len(id.Former) == 1 && id.Former[0] == made.Store:
 			renamed++
 		default:
-			t.Errorf("after the crash: id %v, former %v", id.Store, former)
+			t.Errorf("after the crash: id %v, former %v", id.Store, id.Former)
 		}
 	})
 	if old == 0 || renamed == 0 {

@@ -31,8 +31,8 @@ type Dir struct {
 // claim is what makes the directory ours; zero without one.
 type claim struct {
 	unlock func() error
-	id     identity // what Claim wrote into STORE
-	file   FileID   // that file
+	id     spool.Identity // what Claim wrote into STORE
+	file   FileID         // that file
 }
 
 var _ spool.Segments = (*Dir)(nil)
@@ -54,14 +54,7 @@ func (d *Dir) Identify(ctx context.Context) (spool.Identity, error) {
 	if err := ctx.Err(); err != nil {
 		return spool.Identity{}, err
 	}
-	id, err := existingIdentity(d.files)
-	return id.Identity, err
-}
-
-// FormerIDs are the ids that the store had before NewID, oldest first: its segments may carry them.
-func (d *Dir) FormerIDs() ([]federation.StoreID, error) {
-	id, err := existingIdentity(d.files)
-	return id.former, err
+	return existingIdentity(d.files)
 }
 
 // Claim takes the directory for this process and raises the epoch, durably, before anything else is read. Errors wrap
@@ -88,17 +81,17 @@ func (d *Dir) Claim(ctx context.Context, now time.Time) (spool.Identity, error) 
 		return spool.Identity{}, errors.Join(noSpace(err), unlock())
 	}
 	d.claim = claim{unlock, id, file}
-	return id.Identity, nil
+	return id, nil
 }
 
-func raiseEpoch(files Files, now time.Time) (identity, FileID, error) {
+func raiseEpoch(files Files, now time.Time) (spool.Identity, FileID, error) {
 	id, err := existingIdentity(files)
 	if err != nil {
-		return identity{}, FileID{}, err
+		return spool.Identity{}, FileID{}, err
 	}
 	id.Epoch = max(id.Epoch+1, federation.Epoch(max(now.UnixMilli(), 0)))
 	if err := writeIdentity(files, id); err != nil {
-		return identity{}, FileID{}, err
+		return spool.Identity{}, FileID{}, err
 	}
 	info, err := files.Stat(storeName)
 	return id, info.ID, err
@@ -131,7 +124,7 @@ func (d *Dir) checkOurs() error {
 	if err := errors.Join(statErr, err); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if info.ID != ours.file || !bytes.Equal(id.encode(), ours.id.encode()) {
+	if info.ID != ours.file || !bytes.Equal(encode(id), encode(ours.id)) {
 		return fmt.Errorf("%s: %w: stop this router, see what was put there, and start it again", d.files.Path(), ErrReplaced)
 	}
 	return nil

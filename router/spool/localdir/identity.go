@@ -39,16 +39,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// identity is what STORE holds.
-type identity struct {
-	spool.Identity
-	former []federation.StoreID
-}
-
-func (id identity) encode() []byte {
+// encode gives the bytes of STORE.
+func encode(id spool.Identity) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\nid %s\nborn %d\nepoch %d\n", firstLine, id.Store, id.Born.UnixMilli(), id.Epoch)
-	for _, former := range id.former {
+	for _, former := range id.Former {
 		fmt.Fprintf(&b, "former %s\n", former)
 	}
 	fmt.Fprintf(&b, "crc32c %08x\n", crc32.Checksum(b.Bytes(), castagnoli))
@@ -56,24 +51,24 @@ func (id identity) encode() []byte {
 }
 
 // parseIdentity reads what encode gives, and nothing else. Its errors wrap federation.ErrVersion or federation.ErrCorrupt.
-func parseIdentity(b []byte) (identity, error) {
+func parseIdentity(b []byte) (spool.Identity, error) {
 	head, _, _ := strings.Cut(string(b), "\n")
 	if head != firstLine && strings.HasPrefix(head, "cloudqueue store ") {
-		return identity{}, fmt.Errorf("first line %q: %w", head, federation.ErrVersion)
+		return spool.Identity{}, fmt.Errorf("first line %q: %w", head, federation.ErrVersion)
 	}
 	id, err := parseLines(strings.Split(string(b), "\n"))
-	if err == nil && !bytes.Equal(b, id.encode()) {
+	if err == nil && !bytes.Equal(b, encode(id)) {
 		err = errors.New("checksum or form is wrong")
 	}
 	if err != nil {
-		return identity{}, fmt.Errorf("%w: %w", federation.ErrCorrupt, err)
+		return spool.Identity{}, fmt.Errorf("%w: %w", federation.ErrCorrupt, err)
 	}
 	return id, nil
 }
 
 // parseLines takes the fields; that nothing else stands there is seen by encoding them again.
-func parseLines(lines []string) (identity, error) {
-	var id identity
+func parseLines(lines []string) (spool.Identity, error) {
+	var id spool.Identity
 	if len(lines) < 6 || len(lines) > 6+maxFormer {
 		return id, fmt.Errorf("%d lines", len(lines))
 	}
@@ -86,13 +81,13 @@ func parseLines(lines []string) (identity, error) {
 	if store.IsZero() || born <= 0 {
 		return id, errors.New("id or born is zero")
 	}
-	id.Identity = spool.Identity{Store: store, Born: time.UnixMilli(born), Epoch: federation.Epoch(epoch)}
+	id = spool.Identity{Store: store, Born: time.UnixMilli(born), Epoch: federation.Epoch(epoch)}
 	for _, line := range lines[4 : len(lines)-2] {
 		former, err := parseStoreID(strings.TrimPrefix(line, "former "))
 		if err != nil {
 			return id, err
 		}
-		id.former = append(id.former, former)
+		id.Former = append(id.Former, former)
 	}
 	return id, nil
 }
@@ -107,25 +102,25 @@ func parseStoreID(s string) (federation.StoreID, error) {
 }
 
 // readIdentity gives fs.ErrNotExist when there is no STORE.
-func readIdentity(files Files) (identity, error) {
+func readIdentity(files Files) (spool.Identity, error) {
 	source, err := files.Open(storeName)
 	if err != nil {
-		return identity{}, err
+		return spool.Identity{}, err
 	}
 	b, err := io.ReadAll(io.NewSectionReader(source, 0, maxStoreFile+1))
 	if err := errors.Join(err, source.Close()); err != nil {
-		return identity{}, fmt.Errorf("read %s/%s: %w", files.Path(), storeName, err)
+		return spool.Identity{}, fmt.Errorf("read %s/%s: %w", files.Path(), storeName, err)
 	}
 	id, err := parseIdentity(b)
 	if err != nil {
-		return identity{}, fmt.Errorf("%s/%s: %w; put it back from a backup, nothing else was touched", files.Path(), storeName, err)
+		return spool.Identity{}, fmt.Errorf("%s/%s: %w; put it back from a backup, nothing else was touched", files.Path(), storeName, err)
 	}
 	return id, nil
 }
 
 // writeIdentity makes id durable, or leaves the old one or the new one. It needs the lock.
-func writeIdentity(files Files, id identity) error {
-	err := replaceIdentity(files, id.encode())
+func writeIdentity(files Files, id spool.Identity) error {
+	err := replaceIdentity(files, encode(id))
 	if err != nil {
 		return fmt.Errorf("write %s/%s: %w", files.Path(), storeName, err)
 	}

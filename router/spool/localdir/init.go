@@ -41,15 +41,15 @@ func makeDirectory(dir string) error {
 
 // InitFiles is Init on a directory of any kind.
 func InitFiles(files Files, now time.Time) (spool.Identity, error) {
-	var id identity
+	var id spool.Identity
 	err := locked(files, func() error {
 		if err := refuseUsed(files); err != nil {
 			return err
 		}
-		id.Identity = spool.Identity{Store: newStoreID(), Born: wholeMilliseconds(now)}
+		id = spool.Identity{Store: newStoreID(), Born: wholeMilliseconds(now)}
 		return writeIdentity(files, id)
 	})
-	return id.Identity, err
+	return id, err
 }
 
 // locked runs do while the directory is ours.
@@ -125,11 +125,11 @@ func NewIDFiles(files Files, now time.Time) (Renamed, error) {
 		if err != nil {
 			return err
 		}
-		if len(id.former) == maxFormer {
+		if len(id.Former) == maxFormer {
 			return fmt.Errorf("%s: this store had %d ids already: begin an empty one with spool init", files.Path(), maxFormer)
 		}
 		ids = Renamed{Old: id.Store, New: newStoreID()}
-		id.former = append(id.former, id.Store)
+		id.Former = append(id.Former, id.Store)
 		id.Store, id.Born = ids.New, later(id.Born, wholeMilliseconds(now))
 		return writeIdentity(files, id)
 	})
@@ -145,7 +145,7 @@ func later(born, now time.Time) time.Time {
 }
 
 // existingIdentity reads STORE; its error wraps spool.ErrNotInitialised when there is none.
-func existingIdentity(files Files) (identity, error) {
+func existingIdentity(files Files) (spool.Identity, error) {
 	id, err := readIdentity(files)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return id, err

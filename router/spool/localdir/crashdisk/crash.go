@@ -24,7 +24,7 @@ func (d *Disk) Crashes() iter.Seq[*Disk] {
 	}
 }
 
-// snapshot copies what a crash needs; the bytes are shared, as nobody changes written bytes.
+// snapshot copies everything but names; the bytes are shared, as nobody changes written bytes.
 func (d *Disk) snapshot() *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -34,7 +34,7 @@ func (d *Disk) snapshot() *Disk {
 			return nil
 		}
 		if frozen[f] == nil {
-			frozen[f] = &inode{id: f.id, content: f.content[:len(f.content):len(f.content)], durable: f.durable, writes: slices.Clone(f.writes)}
+			frozen[f] = &inode{id: f.id, content: f.content[:len(f.content):len(f.content)], durable: f.durable, writes: slices.Clone(f.writes), failed: f.failed}
 		}
 		return frozen[f]
 	}
@@ -135,4 +135,12 @@ func (f *inode) spoil(from, to int, fill byte) []byte {
 		content[i] = fill
 	}
 	return content
+}
+
+// Survivor is the disk when the process that uses it is killed and the power stays: everything written is there, and what
+// was not synced is still at risk. The lock is free, the hooks are gone, and the dead process cannot reach it.
+func (d *Disk) Survivor() *Disk {
+	base := d.snapshot()
+	base.names = base.namesAfter(1<<len(base.changes) - 1)
+	return base
 }
