@@ -162,7 +162,7 @@ func (c *Consumer) explain(err error) {
 		c.box.set(held.state, held.reason, held.fix)
 	case errors.As(err, &size):
 		c.box.set(stateHeld, size.Error(), "raise the router's message size limit, or take the message out of the queue "+c.queue)
-	case code == amqp.AccessRefused && strings.Contains(text, "exclusive"):
+	case exclusive(err):
 		c.box.set(stateWaiting, "another consumer holds the queue "+c.queue, "it must have the queue alone; who it is: rabbitmqctl list_consumers")
 	case code == amqp.AccessRefused:
 		c.box.set(stateHeld, text, fixPermissions)

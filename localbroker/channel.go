@@ -3,6 +3,7 @@ package localbroker
 import (
 	"context"
 	"errors"
+	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
@@ -102,4 +103,10 @@ func fault(err error) (code int, text string) {
 		return said.Code, said.Reason
 	}
 	return 0, ""
+}
+
+// exclusive tells whether the broker refused a consumer because another one has the queue ("… in exclusive use").
+func exclusive(err error) bool {
+	code, text := fault(err)
+	return code == amqp.AccessRefused && strings.Contains(text, "exclusive")
 }

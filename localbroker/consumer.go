@@ -220,6 +220,10 @@ func (c *Consumer) wishes() (paused, closed bool) {
 	return c.paused, c.closed
 }
 
+// lockRetry bounds the time between two attempts on a queue that somebody else has. Chosen: after a lost connection that is our own earlier
+// consumer, until the broker misses its heartbeats, and every second more is lag.
+const lockRetry = 2 * time.Second
+
 // run is the keeper.
 func (c *Consumer) run(ctx context.Context) {
 	defer c.end()
@@ -243,6 +247,10 @@ func (c *Consumer) run(ctx context.Context) {
 			retry.reset()
 		}
 		c.explain(err)
-		wait(ctx, retry.next(), c.kick)
+		pause := retry.next()
+		if exclusive(err) {
+			pause = min(pause, lockRetry)
+		}
+		wait(ctx, pause, c.kick)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"regexp"
 	"strconv"
-	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
@@ -134,7 +133,7 @@ func (p *Publisher) install(t *tenure) (uint64, bool) {
 func (p *Publisher) explain(err error) {
 	code, text := fault(err)
 	switch {
-	case code == amqp.AccessRefused && strings.Contains(text, "exclusive"):
+	case exclusive(err):
 		p.box.set(stateWaiting, "another channel still holds the owner lock "+p.queue,
 			"it ends by itself when the broker has ended the earlier router's channel; if that router still runs, stop it: rabbitmqctl list_consumers")
 	case code == amqp.AccessRefused:

@@ -10,7 +10,7 @@ import (
 // FuzzRewrite holds an edit against the simple reader: what the edit does not name is there, in order, byte for byte; what it sets is there, once.
 func FuzzRewrite(f *testing.F) {
 	for _, e := range encodings() {
-		f.Add(e.raw)
+		f.Add(e.Raw)
 	}
 	f.Add(table("\x09x-cq-pathA" + long("S"+long("ams")) + "\x07x-deathV\x0ex-cq-duplicatet\x00"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -55,7 +55,7 @@ func FuzzRewrite(f *testing.F) {
 
 func FuzzRead(f *testing.F) {
 	for _, e := range encodings() {
-		f.Add(e.raw)
+		f.Add(e.Raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		facts, err := Read(raw)

@@ -20,9 +20,9 @@ func TestThereAreFiftyFiveEncodings(t *testing.T) {
 
 func TestAnEditOfNothingLeavesEveryEncodingAsItIs(t *testing.T) {
 	for _, e := range encodings() {
-		got, err := Rewrite(e.raw, Edit{})
-		if err != nil || !bytes.Equal(got, e.raw) {
-			t.Errorf("%s: %v\n got %x\nwant %x", e.name, err, got, e.raw)
+		got, err := Rewrite(e.Raw, Edit{})
+		if err != nil || !bytes.Equal(got, e.Raw) {
+			t.Errorf("%s: %v\n got %x\nwant %x", e.Name, err, got, e.Raw)
 		}
 	}
 }
@@ -39,26 +39,26 @@ func TestOurHeadersStandBehindEveryEncodingsOwn(t *testing.T) {
 	tail = append(tail, "\x09x-cq-timel\x00\x00\x01\x9a\xd6\x6c\x19\xfb"...)
 	tail = append(tail, "\x0ex-cq-duplicatet\x01"...)
 	for _, e := range encodings() {
-		got, err := Rewrite(e.raw, ours())
+		got, err := Rewrite(e.Raw, ours())
 		if err != nil {
-			t.Errorf("%s: %v", e.name, err)
+			t.Errorf("%s: %v", e.Name, err)
 			continue
 		}
-		before, _ := layoutOf(e.raw)
+		before, _ := layoutOf(e.Raw)
 		after, err := layoutOf(got)
 		if err != nil {
-			t.Errorf("%s: %v", e.name, err)
+			t.Errorf("%s: %v", e.Name, err)
 			continue
 		}
-		want := append(bytes.Clone(before.table(e.raw)), tail...)
+		want := append(bytes.Clone(before.table(e.Raw)), tail...)
 		if !bytes.Equal(after.table(got), want) {
-			t.Errorf("%s: headers\n got %x\nwant %x", e.name, after.table(got), want)
+			t.Errorf("%s: headers\n got %x\nwant %x", e.Name, after.table(got), want)
 		}
-		if !bytes.Equal(got[after.at[deliveryMode]:], e.raw[before.at[deliveryMode]:]) || !bytes.Equal(got[2:after.at[headers]], e.raw[2:before.at[headers]]) {
-			t.Errorf("%s: another property changed: %x", e.name, got)
+		if !bytes.Equal(got[after.at[deliveryMode]:], e.Raw[before.at[deliveryMode]:]) || !bytes.Equal(got[2:after.at[headers]], e.Raw[2:before.at[headers]]) {
+			t.Errorf("%s: another property changed: %x", e.Name, got)
 		}
 		if after.flags != before.flags|headers.flag() {
-			t.Errorf("%s: flags %#x", e.name, after.flags)
+			t.Errorf("%s: flags %#x", e.Name, after.flags)
 		}
 	}
 }
