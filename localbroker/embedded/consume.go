@@ -19,7 +19,7 @@ func (ch *channel) consume(d *decoder) *exception {
 		return fail(replyPreconditionFailed, "consumer limit of %d per channel is reached", ch.broker.limits.Consumers)
 	}
 	if tag == "" {
-		tag = ch.broker.generated("amq.ctag")
+		tag = ch.broker.generated("amq.ctag-")
 	}
 	c := &consumer{tag: tag, channel: ch, noAck: flags.has(1), exclusive: flags.has(2), prefetch: ch.consumerPrefetch}
 	if name == directReplyTo {

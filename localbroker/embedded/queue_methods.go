@@ -43,7 +43,7 @@ func (ch *channel) declareQueue(d *decoder) *exception {
 		return ch.declarePassive(name, flags.noWait)
 	}
 	if name == "" {
-		name = ch.broker.generated("amq.gen")
+		name = ch.broker.generated("amq.gen-")
 	} else if strings.HasPrefix(name, "amq.") && ch.broker.queues[name] == nil {
 		return fail(replyAccessRefused, "queue name '%s' contains reserved prefix 'amq.*'", name)
 	}

@@ -14,7 +14,7 @@ func (ch *channel) consumeReplies(c *consumer, noWait bool) *exception {
 	if ch.replyConsumer != nil {
 		return fail(replyPreconditionFailed, "reply consumer already set")
 	}
-	c.replyKey = ch.broker.generated(directReplyTo)
+	c.replyKey = ch.broker.generated(directReplyTo + ".")
 	ch.replyConsumer = c
 	ch.broker.replies[c.replyKey] = c
 	ch.reply(noWait, basicConsumeOK, appendShortString(nil, c.tag))

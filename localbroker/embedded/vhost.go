@@ -16,11 +16,11 @@ func (b *Broker) predeclare() {
 	b.exchanges["amq.rabbitmq.trace"] = &exchange{name: "amq.rabbitmq.trace", kind: kindTopic, durable: true, internal: true}
 }
 
-// generated is a name that nobody else has: prefix, dash, 128 random bits.
+// generated is a name that nobody else has: the prefix and 128 random bits.
 func (b *Broker) generated(prefix string) string {
 	var id [16]byte
 	rand.Read(id[:])
-	return prefix + "-" + base64.RawURLEncoding.EncodeToString(id[:])
+	return prefix + base64.RawURLEncoding.EncodeToString(id[:])
 }
 
 // unbind drops bindings of one exchange. An auto-delete exchange ends with its last one.

@@ -1,0 +1,52 @@
+package embedded
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// The embedded broker answers every script as RabbitMQ did when it was recorded. It runs in a bubble with virtual time, so
+// that also nothing of it may be left when it is closed.
+func TestAnswersAsRabbitMQDoes(t *testing.T) {
+	for _, file := range scriptFiles(t) {
+		for _, s := range readScripts(t, file) {
+			t.Run(filepath.Base(file)+"/"+s.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { playEmbedded(t, s) })
+			})
+		}
+	}
+}
+
+func playEmbedded(t *testing.T, s *script) {
+	b := New(Config{Limits: Limits{MessageBytes: 1 << 20}})
+	r := newRunner(t, func() net.Conn { return pipe(t.Context(), b) }, synctest.Wait)
+	compareAnswers(t, s, r.play(s))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := b.Close(ctx); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// pipe is a connection to the broker without a network.
+func pipe(ctx context.Context, b *Broker) net.Conn {
+	client, server := net.Pipe()
+	go b.ServeConn(ctx, server)
+	return client
+}
+
+func compareAnswers(t *testing.T, s *script, got [][]string) {
+	t.Helper()
+	for i, b := range s.blocks {
+		if diff := cmp.Diff(compared(s, b.answers), compared(s, got[i]), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("after %q (-RabbitMQ +here):\n%s", b.command, diff)
+		}
+	}
+}

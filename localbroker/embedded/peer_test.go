@@ -1,0 +1,231 @@
+package embedded
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sort"
+	"strings"
+	"sync"
+)
+
+// peer is a client that says exactly what a script tells it to, and notes what comes back. It answers close with close-ok
+// by itself, as every client does.
+type peer struct {
+	name string
+	conn net.Conn
+	in   frameReader
+
+	mu       sync.Mutex
+	out      chan []byte
+	events   []event
+	partial  map[uint16]*partialContent
+	channels map[uint16]bool
+	ended    bool
+}
+
+// event is one thing that the broker said.
+type event struct {
+	channel uint16
+	text    string
+	ack     uint64 // of a confirm
+	nack    bool
+	multi   bool
+}
+
+type partialContent struct {
+	text  string
+	props []byte
+	size  uint64
+	body  []byte
+}
+
+func newPeer(name string, conn net.Conn) *peer {
+	p := &peer{
+		name: name, conn: conn, in: frameReader{in: bufio.NewReader(conn), max: 1 << 20},
+		out: make(chan []byte, 100_000), partial: map[uint16]*partialContent{}, channels: map[uint16]bool{},
+	}
+	go p.write()
+	go p.read()
+	return p
+}
+
+func (p *peer) write() {
+	for b := range p.out {
+		if _, err := p.conn.Write(b); err != nil {
+			break
+		}
+	}
+	for range p.out { // what comes after the end goes nowhere
+	}
+}
+
+func (p *peer) send(b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.out <- b
+	}
+}
+
+func (p *peer) method(channel uint16, id methodID, args []byte) {
+	p.send(appendMethodFrame(nil, channel, id, args))
+}
+
+func (p *peer) hangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.ended = true
+		close(p.out)
+	}
+	p.conn.Close()
+}
+
+func (p *peer) read() {
+	for {
+		start, err := p.in.head()
+		if err != nil {
+			p.note(event{text: "eof"})
+			p.hangUp()
+			return
+		}
+		payload := make([]byte, start.size)
+		if err := p.in.payload(start, payload); err != nil {
+			p.note(event{text: "broken frame"})
+			p.hangUp()
+			return
+		}
+		p.take(start, payload)
+	}
+}
+
+func (p *peer) note(e event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.events = append(p.events, e)
+}
+
+func (p *peer) take(start frameStart, payload []byte) {
+	switch start.kind {
+	case frameMethod:
+		d := &decoder{rest: payload}
+		p.takeMethod(start.channel, methodID(d.long()), d)
+	case frameHeader:
+		c := p.partial[start.channel]
+		c.size, c.props = binary.BigEndian.Uint64(payload[4:]), payload[12:]
+		p.finish(start.channel, c)
+	case frameBody:
+		c := p.partial[start.channel]
+		c.body = append(c.body, payload...)
+		p.finish(start.channel, c)
+	}
+}
+
+func (p *peer) finish(channel uint16, c *partialContent) {
+	if uint64(len(c.body)) == c.size {
+		delete(p.partial, channel)
+		p.note(event{channel: channel, text: c.text + shownProperties(c.props) + " " + shownBody(c.body)})
+	}
+}
+
+func shownBody(b []byte) string {
+	if len(b) > 200 {
+		return fmt.Sprintf("%q… (%d bytes)", b[:20], len(b))
+	}
+	return fmt.Sprintf("%q", b)
+}
+
+func (p *peer) takeMethod(channel uint16, id methodID, d *decoder) {
+	switch id {
+	case connectionStart, connectionTune:
+		p.note(event{text: shownMethod(id, d)})
+	case basicDeliver, basicGetOK, basicReturn:
+		p.partial[channel] = &partialContent{text: shownMethod(id, d)}
+	case basicAck:
+		p.note(event{channel: channel, ack: d.longlong(), multi: d.bits().has(0)})
+	case basicNack:
+		p.note(event{channel: channel, ack: d.longlong(), multi: d.bits().has(0), nack: true})
+	default:
+		p.note(event{channel: channel, text: shownMethod(id, d)})
+	}
+	switch id {
+	case channelClose:
+		p.method(channel, channelCloseOK, nil)
+	case connectionClose:
+		p.method(0, connectionCloseOK, nil)
+	}
+}
+
+// drain returns what has come since the last call, as lines: per channel in order, confirms counted together, since how
+// many acks a broker puts into one frame is its own affair.
+func (p *peer) drain(confirmed map[uint16]uint64) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	byChannel := map[uint16][]event{}
+	for _, e := range p.events {
+		byChannel[e.channel] = append(byChannel[e.channel], e)
+	}
+	p.events = nil
+	numbers := make([]int, 0, len(byChannel))
+	for n := range byChannel {
+		numbers = append(numbers, int(n))
+	}
+	sort.Ints(numbers)
+	var lines []string
+	for _, n := range numbers {
+		name := p.name
+		if n > 0 {
+			name = fmt.Sprintf("%s%d", p.name, n)
+		}
+		lines = append(lines, channelLines(name, uint16(n), byChannel[uint16(n)], confirmed)...)
+	}
+	return lines
+}
+
+func channelLines(name string, channel uint16, events []event, confirmed map[uint16]uint64) []string {
+	var lines, deliveries []string
+	outcome := map[uint64]string{}
+	for _, e := range events {
+		switch {
+		case e.ack > 0:
+			first := e.ack
+			if e.multi {
+				first = confirmed[channel] + 1
+			}
+			for n := first; n <= e.ack; n++ {
+				if outcome[n] == "" {
+					outcome[n] = map[bool]string{false: "ack", true: "nack"}[e.nack]
+				}
+			}
+		case strings.HasPrefix(e.text, "deliver "):
+			deliveries = append(deliveries, name+" "+e.text)
+		default:
+			lines = append(lines, name+" "+e.text)
+		}
+	}
+	if len(outcome) > 0 {
+		lines = append(lines, name+" confirmed"+shownOutcomes(outcome))
+		for n := range outcome {
+			confirmed[channel] = max(confirmed[channel], n)
+		}
+	}
+	return append(lines, deliveries...)
+}
+
+func shownOutcomes(outcome map[uint64]string) string {
+	numbers := make([]int, 0, len(outcome))
+	for n := range outcome {
+		numbers = append(numbers, int(n))
+	}
+	sort.Ints(numbers)
+	var b strings.Builder
+	for _, n := range numbers {
+		fmt.Fprintf(&b, " %d:%s", n, outcome[uint64(n)])
+	}
+	return b.String()
+}
+
+var errScript = errors.New("script")

@@ -1,0 +1,98 @@
+//go:build integration
+
+package embedded
+
+import (
+	"flag"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "record the answers of the RabbitMQ at CLOUDQUEUE_TEST_AMQP in testdata/conformance")
+
+// A real RabbitMQ answers every script as recorded; with -update its answers are recorded.
+func TestRabbitMQAnswersAsRecorded(t *testing.T) {
+	address := brokerAddress(t)
+	for _, file := range scriptFiles(t) {
+		scripts := readScripts(t, file)
+		got := map[string][][]string{}
+		for _, s := range scripts {
+			t.Run(filepath.Base(file)+"/"+s.name, func(t *testing.T) {
+				got[s.name] = playReal(t, address, s)
+				if !*update {
+					compareAnswers(t, s, got[s.name])
+				}
+			})
+		}
+		if *update && !t.Failed() {
+			writeScripts(t, file, scripts, got)
+		}
+	}
+}
+
+// brokerAddress is the host and port of the RabbitMQ that the environment names.
+func brokerAddress(t *testing.T) string {
+	t.Helper()
+	u, err := url.Parse(os.Getenv("CLOUDQUEUE_TEST_AMQP"))
+	if err != nil || u.Host == "" {
+		t.Fatalf("CLOUDQUEUE_TEST_AMQP is %q; set it to a RabbitMQ, such as amqp://guest:guest@127.0.0.1:5672", os.Getenv("CLOUDQUEUE_TEST_AMQP"))
+	}
+	return u.Host
+}
+
+func playReal(t *testing.T, address string, s *script) [][]string {
+	dial := func() net.Conn {
+		conn, err := net.DialTimeout("tcp", address, 10*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	r := newRunner(t, dial, nil)
+	r.settle = r.untilQuiet
+	t.Cleanup(func() { cleanUp(t, dial, r.names) })
+	return r.play(s)
+}
+
+// quiet is how long nothing has to come from RabbitMQ before its answer counts as complete.
+const quiet = 150 * time.Millisecond
+
+func (r *runner) untilQuiet() {
+	for last, since := -1, time.Now(); time.Since(since) < quiet; time.Sleep(10 * time.Millisecond) {
+		n := 0
+		for _, p := range r.peers {
+			p.mu.Lock()
+			n += len(p.events)
+			p.mu.Unlock()
+		}
+		if n != last {
+			last, since = n, time.Now()
+		}
+	}
+}
+
+// cleanUp deletes what a script declared.
+func cleanUp(t *testing.T, dial func() net.Conn, names *declared) {
+	r := newRunner(t, dial, nil)
+	r.settle = r.untilQuiet
+	r.open("z", nil)
+	p := r.peers["z"]
+	for i, name := range names.queues {
+		channel := uint16(10 + i)
+		p.method(channel, channelOpen, []byte{0})
+		_, args := encodeMethod("queue.delete", []string{name})
+		p.method(channel, queueDelete, args)
+	}
+	for i, name := range names.exchanges {
+		channel := uint16(100 + i)
+		p.method(channel, channelOpen, []byte{0})
+		_, args := encodeMethod("exchange.delete", []string{name})
+		p.method(channel, exchangeDelete, args)
+	}
+	r.settle()
+	r.hangUp()
+}
