@@ -12,6 +12,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"cloudqueue/topology"
 )
@@ -24,6 +26,9 @@ type Config struct {
 	// Timeout bounds every call; 0: 5 s (measured: half a second is what a put takes at a follower 250 ms away, with no
 	// loss). Negative: refused.
 	Timeout time.Duration
+	// Check is how often a Source that watches asks for the key's revision besides; 0: 30 s. An etcd that is away or was
+	// wiped is told within this time and Timeout (a watch says nothing of either).
+	Check time.Duration
 }
 
 // Store keeps the topologies of one federation. Methods may be called from any goroutine, and every one of them ends
@@ -33,11 +38,16 @@ type Store struct {
 	prefix  string
 	name    string
 	timeout time.Duration
+	check   time.Duration
 	lease   reportLease
 }
 
 const (
 	defaultTimeout = 5 * time.Second
+	defaultCheck   = 30 * time.Second // chosen: a thousand routers ask 33 times a second
+	// longestRedial is below the timeout of a call, so that a call finds a member that came back. (gRPC's own limit is 120 s:
+	// after an outage of 5 s a call of 5 s failed, TestStoppedMember….)
+	longestRedial = 2 * time.Second
 	keepHistory    = 200 // versions (chosen: a year of an edit each working day)
 )
 
@@ -46,18 +56,24 @@ func New(cfg Config) (*Store, error) {
 	if len(cfg.Endpoints) == 0 {
 		return nil, errors.New("the endpoints of etcd are missing")
 	}
-	if cfg.Timeout < 0 {
-		return nil, fmt.Errorf("timeout %v: calls of etcd need a limit", cfg.Timeout)
+	if cfg.Timeout < 0 || cfg.Check < 0 {
+		return nil, fmt.Errorf("timeout %v, check %v: calls of etcd need a limit", cfg.Timeout, cfg.Check)
 	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: slices.Clone(cfg.Endpoints), TLS: cfg.TLS, Logger: zap.NewNop(),
 		DialTimeout: defaultTimeout, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, // a dead peer is found in 13 s
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(redial())},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("etcd client for %s: %w", strings.Join(cfg.Endpoints, ", "), err)
 	}
 	return &Store{client: client, prefix: "/cloudqueue/v1/" + cmp.Or(cfg.Federation, topology.DefaultFederation) + "/",
-		name: "etcd " + strings.Join(cfg.Endpoints, ","), timeout: cmp.Or(cfg.Timeout, defaultTimeout)}, nil
+		name: "etcd " + strings.Join(cfg.Endpoints, ","), timeout: cmp.Or(cfg.Timeout, defaultTimeout), check: cmp.Or(cfg.Check, defaultCheck)}, nil
+}
+
+func redial() grpc.ConnectParams {
+	return grpc.ConnectParams{MinConnectTimeout: defaultTimeout,
+		Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestRedial}}
 }
 
 // Close ends the client; calls in flight end with an error.
