@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,8 +18,14 @@ import (
 	"cloudqueue/topology/etcd"
 )
 
+// member is one of a cluster; its stop may be called again.
+type member struct {
+	*embed.Etcd
+	stop func()
+}
+
 // startCluster starts three members that talk to each other.
-func startCluster(t *testing.T) []*embed.Etcd {
+func startCluster(t *testing.T) []member {
 	t.Helper()
 	configs := make([]*embed.Config, 3)
 	cluster := ""
@@ -34,15 +41,15 @@ func startCluster(t *testing.T) []*embed.Etcd {
 		cluster += fmt.Sprintf(",%s=%s", cfg.Name, peer.String())
 		configs[i] = cfg
 	}
-	members := make([]*embed.Etcd, len(configs))
+	members := make([]member, len(configs))
 	for i, cfg := range configs {
 		cfg.InitialCluster = cluster[1:]
-		member, err := embed.StartEtcd(cfg)
+		started, err := embed.StartEtcd(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(member.Close)
-		members[i] = member
+		members[i] = member{started, sync.OnceFunc(started.Close)}
+		t.Cleanup(members[i].stop)
 	}
 	for _, m := range members {
 		select {
@@ -81,8 +88,8 @@ func TestWatchEndsWhenItsMemberLosesTheQuorum(t *testing.T) {
 	go func() { ended <- source.Wait(ctx) }()
 
 	began := time.Now()
-	members[1].Close()
-	members[2].Close()
+	members[1].stop()
+	members[2].stop()
 	err = <-ended
 
 	t.Logf("the watch ended %v after two of three members: %v", time.Since(began), err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -27,6 +28,7 @@ type Options struct {
 // Server is a running member. Its data stays in its folder.
 type Server struct {
 	etcd *embed.Etcd
+	stop func() // etcd's own Close panics at the second call
 }
 
 const (
@@ -45,7 +47,7 @@ func Start(ctx context.Context, dir string, options Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start etcd in %s: %w", dir, err)
 	}
-	s := &Server{etcd}
+	s := &Server{etcd, sync.OnceFunc(etcd.Close)}
 	select {
 	case <-etcd.Server.ReadyNotify():
 		return s, nil
@@ -95,9 +97,9 @@ func listenURL(address string) (url.URL, error) {
 // Endpoint is where clients reach the member, host:port.
 func (s *Server) Endpoint() string { return s.etcd.Clients[0].Addr().String() }
 
-// Close stops the member and waits for it.
+// Close stops the member and waits for it. It may be called again.
 func (s *Server) Close() error {
-	s.etcd.Close()
+	s.stop()
 	select {
 	case <-s.etcd.Server.StopNotify():
 		return nil

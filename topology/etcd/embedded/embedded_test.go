@@ -21,8 +21,8 @@ func TestMemberKeepsItsDataAndItsAddressOverARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	endpoint := first.Endpoint()
-	put(t, ctx, endpoint, "a", "1")
-	if err := first.Close(); err != nil {
+	put(ctx, t, endpoint, "a", "1")
+	if err := errors.Join(first.Close(), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -30,7 +30,7 @@ func TestMemberKeepsItsDataAndItsAddressOverARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := get(t, ctx, endpoint, "a")
+	got := get(ctx, t, endpoint, "a")
 
 	if err := second.Close(); err != nil {
 		t.Error(err)
@@ -64,14 +64,14 @@ func client(t *testing.T, endpoint string) *clientv3.Client {
 	return c
 }
 
-func put(t *testing.T, ctx context.Context, endpoint, key, value string) {
+func put(ctx context.Context, t *testing.T, endpoint, key, value string) {
 	t.Helper()
 	if _, err := client(t, endpoint).Put(ctx, key, value); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func get(t *testing.T, ctx context.Context, endpoint, key string) string {
+func get(ctx context.Context, t *testing.T, endpoint, key string) string {
 	t.Helper()
 	answer, err := client(t, endpoint).Get(ctx, key)
 	if err != nil || len(answer.Kvs) != 1 {
