@@ -14,7 +14,7 @@ const (
 	AdoptedLoss
 	// AdoptedGap: offsets before a later join, or voided ones, were passed and counted.
 	AdoptedGap
-	// AdoptNothing: the answer changed nothing.
+	// AdoptNothing: nothing is passed. Voids further on are noted.
 	AdoptNothing
 	// AdoptLater: the answer passes offsets while some are unfinished: adopt it again when they have ended.
 	AdoptLater
@@ -80,23 +80,21 @@ func (s *JournalState) adoptGap(a Sync) Adoption {
 		s.pass(a.Join-1, &s.mark.Counters.Excluded)
 	}
 	s.mark.OriginStore = a.OriginStore
-	waiting := s.addVoids(a)
-	if s.mark.Done == before && !waiting {
+	s.addVoids(a)
+	if s.mark.Done == before {
 		return AdoptNothing
 	}
 	return AdoptedGap
 }
 
-// addVoids notes the voided spans that are for this destination, passes those that begin after done, and tells whether some wait
-// for what is unfinished below them.
-func (s *JournalState) addVoids(a Sync) (waiting bool) {
+// addVoids notes the voided spans that are for this destination. What is right above done is passed; the others wait for what is below them.
+func (s *JournalState) addVoids(a Sync) {
 	for _, v := range a.Voids {
 		if len(v.Destinations) == 0 || slices.Contains(v.Destinations, a.Destination) {
 			s.voids.Add(Span{max(v.Span.First, s.mark.Done+1), v.Span.Last})
 		}
 	}
 	s.settle()
-	return s.voids.Len() > 0
 }
 
 func balanced(r Receipt) bool {

@@ -75,8 +75,9 @@ const (
 	StepPast
 	// StepReserve: it is above the durable reserved: Reserve, commit Mark, then take it.
 	StepReserve
-	// StepWait: it is not the next one, or limit offsets are unfinished, or a void begins here and something below it is
-	// unfinished, or there is no journal yet, or the state is stopped.
+	// StepWait: it is not the next one, or limit offsets are unfinished, or a failed one is to be published again first (else a
+	// higher offset would appear before it, G2), or a void begins here and something below it is unfinished, or there is no
+	// journal yet, or the state is stopped.
 	StepWait
 	// StepConflict: it is sealed earlier than what was last taken: hold, answer CONFLICT.
 	StepConflict
@@ -121,9 +122,9 @@ func (s *JournalState) Take(n Offset, seal Epoch) Step {
 	switch {
 	case s.known && n <= s.last:
 		return StepPast
-	case !s.known || s.stopped || n != s.last+1 || len(s.slots) >= s.limit || s.voids.Contains(n):
+	case !s.known || s.stopped || n != s.last+1 || len(s.slots) >= s.limit || s.failed > 0 || s.voids.Contains(n):
 		return StepWait
-	case s.oldBranch(seal):
+	case s.oldBranch(n, seal):
 		return StepConflict
 	}
 	if _, parked := s.parked[n]; parked {

@@ -9,7 +9,7 @@ package federation
 // there is no Conflict. The router asks when a frame arrives, and again when done has passed a frame that waited. DupOK is
 // for done as outcomes have it: the ack waits until Durable has it too.
 func (s *JournalState) Judge(span Span, seal Epoch) Verdict {
-	if span.Last > s.last && s.oldBranch(seal) {
+	if span.Last > s.last && s.oldBranch(span.Last, seal) {
 		return Conflict
 	}
 	if span.First <= s.last && !s.sealedAs(Span{span.First, min(span.Last, s.last)}, seal) {
@@ -21,10 +21,15 @@ func (s *JournalState) Judge(span Span, seal Epoch) Verdict {
 	return OK
 }
 
-// oldBranch tells whether something sealed in a later epoch was taken already.
-func (s *JournalState) oldBranch(seal Epoch) bool {
-	n := len(s.mark.Seals)
-	return n > 0 && seal < s.mark.Seals[n-1].Epoch
+// oldBranch tells whether offset n, or one below it, was taken from a batch that was sealed later. Points above n count for
+// nothing: after a restart they are of offsets that come again, after n.
+func (s *JournalState) oldBranch(n Offset, seal Epoch) bool {
+	for _, p := range s.mark.Seals {
+		if p.First <= n && p.Epoch > seal {
+			return true
+		}
+	}
+	return false
 }
 
 // sealedAs tells whether what was taken under the span's offsets was sealed in epoch seal, as far as that is remembered: below
