@@ -48,7 +48,7 @@ func (d *drain) state() (asked bool, reason string, complete bool) {
 
 // Drain ends the link without losing anything: no more copies are taken on either side, both wait for the answers to what they sent, then the link closes.
 // It returns nil when that is done, after Handler.Down; when ctx ends first it closes the link all the same (what is unanswered gets LinkLost) and returns the context's
-// error. ErrLinkDown: the link ended before it was drained.
+// error. ErrLinkDown: the link ended before it was drained. It must not be called from a method of Handler.
 func (l *Link) Drain(ctx context.Context) error {
 	l.askDrain("asked by " + string(l.n.e.cfg.Site))
 	select {

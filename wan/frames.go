@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"cloudqueue/federation"
 )
@@ -12,13 +13,18 @@ import (
 // maxHello is the most bytes of a HELLO or HELLO_ACK that we read of a peer whose hello we do not know yet.
 const maxHello = 16 << 10
 
-// eager is how much of a frame is allocated on the word of its header alone; beyond it memory grows with the bytes that really come.
-const eager = 1 << 20
+// Memory for frames that are not complete. eager is how much is allocated on the word of a frame's header alone; beyond it memory grows with the bytes
+// that really come, up to maxPartial for all streams of a link together (chosen: 16 of the largest batches, one on each stream of four classes).
+const (
+	eager      = 1 << 20
+	maxPartial = 256 << 20
+)
 
 // frameReader reads the frames of one stream.
 type frameReader struct {
 	r        *bufio.Reader
-	maxFrame int // bytes of a payload, over the limit that federation has for its type
+	maxFrame int           // bytes of a payload, over the limit that federation has for its type
+	partial  *atomic.Int64 // bytes beyond eager of the link's incomplete frames; nil: not counted
 	head     [federation.FrameHeaderSize]byte
 }
 
@@ -52,7 +58,7 @@ func (f *frameReader) next() (federation.Frame, int, error) {
 		if err != nil {
 			return nil, 0, protocolError("frame header: %v", err)
 		}
-		payload, err := readPayload(f.r, int(h.Length))
+		payload, err := f.payload(int(h.Length))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -66,11 +72,12 @@ func (f *frameReader) next() (federation.Frame, int, error) {
 	}
 }
 
-// readPayload reads n bytes into memory of their own.
-func readPayload(r io.Reader, n int) ([]byte, error) {
+// payload reads n bytes into memory of their own.
+func (f *frameReader) payload(n int) ([]byte, error) {
 	b := make([]byte, min(n, eager))
+	defer func() { f.grow(min(n, eager) - len(b)) }()
 	for have := 0; ; {
-		got, err := io.ReadFull(r, b[have:])
+		got, err := io.ReadFull(f.r, b[have:])
 		if have += got; err != nil {
 			return nil, noEOF(err)
 		}
@@ -78,9 +85,21 @@ func readPayload(r io.Reader, n int) ([]byte, error) {
 			return b, nil
 		}
 		longer := make([]byte, min(n, 2*have))
+		if err := f.grow(len(longer) - len(b)); err != nil {
+			return nil, err
+		}
 		copy(longer, b)
 		b = longer
 	}
+}
+
+// grow counts bytes of an incomplete frame.
+func (f *frameReader) grow(bytes int) error {
+	if f.partial == nil || bytes == 0 || f.partial.Add(int64(bytes)) <= maxPartial || bytes < 0 {
+		return nil
+	}
+	f.partial.Add(int64(-bytes))
+	return &closeError{codeOverload, "partial-frames", fmt.Sprintf("incomplete frames take more than %d MiB", maxPartial>>20)}
 }
 
 // noEOF says that a frame was cut, which is no regular end of a stream.

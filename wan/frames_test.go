@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync/atomic"
 	"testing"
 )
 
@@ -29,15 +30,38 @@ func TestPayloadsOfAnySizeAreReadWhole(t *testing.T) {
 		for i := range want {
 			want[i] = byte(i * 7)
 		}
-		got, err := readPayload(&chopped{b: append(want[:n:n], 1, 2, 3)}, n)
+		var partial atomic.Int64
+		read := func(b []byte) ([]byte, error) {
+			r := newFrameReader(&chopped{b: b}, 16, 0)
+			r.partial = &partial
+			return r.payload(n)
+		}
+		got, err := read(append(want[:n:n], 1, 2, 3))
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%d bytes: got %d, %v", n, len(got), err)
 		}
 		if n == 0 {
 			continue
 		}
-		if _, err := readPayload(&chopped{b: want[:n-1]}, n); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := read(want[:n-1]); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%d of %d bytes: %v", n-1, n, err)
 		}
+		if left := partial.Load(); left != 0 {
+			t.Errorf("%d bytes stay counted after frames of %d", left, n)
+		}
+	}
+}
+
+func TestIncompleteFramesOfALinkAreBoundedTogether(t *testing.T) {
+	var partial atomic.Int64
+	partial.Store(maxPartial - eager)
+	r := newFrameReader(&chopped{b: make([]byte, 3*eager)}, 16, 0)
+	r.partial = &partial
+
+	_, err := r.payload(3 * eager)
+
+	var wrong *closeError
+	if !errors.As(err, &wrong) || wrong.code != codeOverload || partial.Load() != maxPartial-eager {
+		t.Errorf("%v, %d bytes counted", err, partial.Load())
 	}
 }

@@ -30,6 +30,7 @@ type Link struct {
 	drain   drain
 	done    chan struct{} // closed after Handler.Down
 
+	partial  atomic.Int64 // bytes of incomplete frames that came in; frameReader's
 	progress atomic.Int64 // when a frame was last written or answered, as time since since
 
 	mu     sync.Mutex // Copy looks for a connection while connection 1 comes and goes
@@ -108,8 +109,14 @@ func hashLane(lane federation.Lane) uint64 {
 	return h
 }
 
-// Send queues a frame on the control stream of connection 0 and waits while its queue is full. Nil does not say that it arrived. Frames arrive in the order in which they were queued.
+// Send queues a LaneOpen, LaneState, Window, Receipt, SyncReq or Sync on the control stream of connection 0 and waits while its queue is full. Nil does not say that
+// it arrived. Frames arrive in the order in which they were queued.
 func (l *Link) Send(ctx context.Context, f federation.Frame) error {
+	switch f.(type) {
+	case federation.LaneOpen, federation.LaneState, federation.Window, federation.Receipt, federation.SyncReq, federation.Sync:
+	default:
+		return fmt.Errorf("a %T is the link's own to send", f)
+	}
 	b, err := federation.AppendFrame(nil, f)
 	if err != nil {
 		return err

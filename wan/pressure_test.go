@@ -80,8 +80,12 @@ func TestCopyThatWaitsEndsWithTheLink(t *testing.T) {
 		if err := link.Copy(context.Background(), 1, testLane(1), federation.Sidecar{}, b, ignore); !errors.Is(err, ErrLinkDown) {
 			t.Errorf("Copy after the end: %v", err)
 		}
-		if err := link.Send(context.Background(), federation.Drain{}); !errors.Is(err, ErrLinkDown) {
+		window := federation.Window{Lane: testLane(1), Generation: 1, Destination: federation.Destination{Site: "nyc"}, Next: 1}
+		if err := link.Send(context.Background(), window); !errors.Is(err, ErrLinkDown) {
 			t.Errorf("Send after the end: %v", err)
+		}
+		if err := link.Send(context.Background(), federation.DrainDone{}); err == nil || errors.Is(err, ErrLinkDown) {
+			t.Errorf("Send of a frame of the link's own: %v", err)
 		}
 	})
 }

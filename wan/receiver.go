@@ -20,7 +20,9 @@ type receiver struct {
 
 func newReceiver(c *conn, s *quic.Stream) *receiver {
 	most := federation.MaxCopyFrame - federation.MaxEncodedBatch - federation.MaxBatchHeader + c.link.n.e.cfg.MaxBatch
-	return &receiver{c, newFrameReader(s, readBuffer, most), newAnswers(uint64(s.StreamID()))}
+	frames := newFrameReader(s, readBuffer, most)
+	frames.partial = &c.link.partial
+	return &receiver{c, frames, newAnswers(uint64(s.StreamID()))}
 }
 
 // run hands every copy to the handler. It always reads: what cannot be taken is the handler's to refuse.

@@ -90,7 +90,7 @@ func (e *Endpoint) refuseCertificate(err error, remote string) {
 		return
 	}
 	e.refused.add(string(r.Reason))
-	e.logger.Warn("certificate refused", "site", e.cfg.Site, "peer", r.Claimed, "remote", remote, "reason", r.Reason, "err", r)
+	e.logger.Debug("certificate refused", "site", e.cfg.Site, "peer", r.Claimed, "remote", remote, "reason", r.Reason, "err", r)
 	if n := e.neighbour(r.Claimed); n != nil {
 		n.sawRefusal(r, remote)
 	}
