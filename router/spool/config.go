@@ -9,7 +9,7 @@ import (
 
 // Config of a spool. Zero values are the defaults.
 type Config struct {
-	// SegmentSize is the bytes after which a segment is closed; 0: 64 MiB, or Quota/16 when that is less. 64 KiB to 1 GiB.
+	// SegmentSize is the bytes after which a segment is closed; 0: 64 MiB, or Quota/16 when that is less. 4 KiB to 1 GiB.
 	SegmentSize int64
 	// Quota is the bytes of the store that may be used in all; 0: 95 % of what was free at Open and what was used already. At least 8 segments.
 	Quota uint64
@@ -32,7 +32,7 @@ type Word struct{ Who, Why string }
 
 const (
 	defaultSegmentSize = 64 << 20
-	minSegmentSize     = 64 << 10
+	minSegmentSize     = 4 << 10
 	maxSegmentSize     = 1 << 30 // positions in footers are 32 bits, and a segment may grow over its size by one group
 	defaultQueuedBytes = 32 << 20
 	defaultMaxParked   = 100_000
@@ -48,7 +48,7 @@ func (c Config) withDefaults(ctx context.Context, store Segments, used uint64) (
 		c.Quota = (used + free) / 20 * 19
 	}
 	if c.SegmentSize == 0 {
-		c.SegmentSize = max(minSegmentSize, min(defaultSegmentSize, int64(min(c.Quota/16, maxSegmentSize))))
+		c.SegmentSize = max(64<<10, min(defaultSegmentSize, int64(min(c.Quota/16, maxSegmentSize))))
 	}
 	if c.Reserve == 0 {
 		c.Reserve = max(4*uint64(c.SegmentSize), c.Quota/20)

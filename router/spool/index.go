@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -170,4 +171,10 @@ func (x *index) extents() []Extent {
 		list = append(list, e)
 	}
 	return list
+}
+
+func sortExtentList(list []Extent) {
+	slices.SortFunc(list, func(a, b Extent) int {
+		return cmp.Or(compareLaneKeys(laneKey{a.Lane, a.Generation}, laneKey{b.Lane, b.Generation}), compareOffsets(a.First, b.First))
+	})
 }

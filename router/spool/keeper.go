@@ -57,8 +57,15 @@ func (s *Spool) openAhead(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.ahead, s.aheadOf = o, previous
+	late := o.number() != s.numbers // the writer could not wait, and made a later one
+	if !late {
+		s.ahead, s.aheadOf = o, previous
+	}
 	s.mu.Unlock()
+	if late {
+		s.discard(o.number())
+		return o.w.Close()
+	}
 	return nil
 }
 

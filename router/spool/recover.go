@@ -59,7 +59,7 @@ type heldGroup struct {
 // run does everything. Afterwards state is what the store holds up to the last group that something says was durable, and held is what follows.
 func (r *recovery) run(ctx context.Context) error {
 	r.state, r.moved = newState(), make(map[uint64]bool)
-	for _, step := range []func(context.Context) error{r.readHeaders, r.scanNewest, r.checkChain, r.readOlder} {
+	for _, step := range []func(context.Context) error{r.readHeaders, r.scanNewest, r.heldMoved, r.checkChain, r.readOlder} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -168,11 +168,11 @@ func (r *recovery) checkChain(context.Context) error {
 				return err
 			}
 		}
-		if err := r.checkEnding(f); err != nil {
-			return err
-		}
 		if f.last != 0 {
 			next = max(next, f.last+1)
+		}
+		if err := r.checkEnding(f, next); err != nil {
+			return err
 		}
 	}
 	r.state.last = max(next, 1) - 1
@@ -185,9 +185,8 @@ func (r *recovery) checkChain(context.Context) error {
 	return nil
 }
 
-// checkEnding decides at the first bad group: corrupt when anything behind it says that it was durable, else the end of the log.
-func (r *recovery) checkEnding(f *foundSegment) error {
-	x := f.last + 1
+// checkEnding decides at the first bad group, which should have LSN x: corrupt when anything behind it says that x was durable, else the end of the log.
+func (r *recovery) checkEnding(f *foundSegment, x federation.LSN) error {
 	if f.ending.claimed < x || f.limit != 0 && x >= f.limit {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"cloudqueue/federation"
@@ -113,6 +114,26 @@ func (r *recovery) groups(ctx context.Context, f *foundSegment, s *scanner, t *g
 		f.last = g.lsn
 		held = append(held, heldGroup{g.groupHeader, bytes.Clone(g.body), g.position + groupHeaderSize})
 	}
+}
+
+// heldMoved looks for MOVED in the groups at the end of the log: it was durable, if nothing says so, before the segment went.
+func (r *recovery) heldMoved(context.Context) error {
+	for _, g := range r.held {
+		err := splitRecords(g.body, g.records, func(rec rawRecord) error {
+			if rec.kind != typeMoved {
+				return nil
+			}
+			numbers, err := parseMoved(rec.payload)
+			for _, n := range numbers {
+				r.moved[n] = true
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("group %d: %w", g.lsn, err)
+		}
+	}
+	return nil
 }
 
 // readOlder reads the footers of the segments before the CHECKPOINT's; those without a good one are scanned.

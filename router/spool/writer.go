@@ -64,15 +64,14 @@ func (s *Spool) writeAll(ctx context.Context) error {
 func (s *Spool) nextGroup(ctx context.Context) ([]*submission, error) {
 	for {
 		s.mu.Lock()
-		group, closing, fenced := s.take(), s.closing, s.fenced
+		if err := s.fenced; err != nil {
+			s.mu.Unlock()
+			return nil, err
+		}
+		group, closing := s.take(), s.closing
 		s.mu.Unlock()
-		switch {
-		case fenced != nil:
-			return nil, fenced
-		case len(group) > 0:
+		if len(group) > 0 || closing {
 			return group, nil
-		case closing:
-			return nil, nil
 		}
 		select { // a context that ends as work arrives may write one more group: nobody can tell
 		case <-s.work:
@@ -153,10 +152,7 @@ func (s *Spool) full(o *openSegment) bool {
 
 // activate goes on in a new segment: the one opened ahead, or one that is made at once.
 func (s *Spool) activate(ctx context.Context) error {
-	s.mu.Lock()
-	o := s.ahead
-	s.ahead = nil
-	s.mu.Unlock()
+	o := s.takeAhead()
 	if o == nil {
 		var err error
 		if o, err = s.create(ctx); err != nil {
@@ -170,6 +166,21 @@ func (s *Spool) activate(ctx context.Context) error {
 	s.mu.Unlock()
 	s.active = o
 	notify(s.tidy)
+	return nil
+}
+
+// takeAhead gives the segment that was opened ahead. One whose number is no longer the highest is thrown away: segments are used in the order of their numbers.
+func (s *Spool) takeAhead() *openSegment {
+	s.mu.Lock()
+	o := s.ahead
+	s.ahead = nil
+	late := o != nil && o.number() != s.numbers
+	s.mu.Unlock()
+	if !late {
+		return o
+	}
+	_ = o.w.Close() // it holds nothing
+	s.discard(o.number())
 	return nil
 }
 

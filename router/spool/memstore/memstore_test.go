@@ -14,3 +14,7 @@ func TestMemstorePassesTheSuite(t *testing.T) {
 func TestMemstoreOfBigSectorsPassesTheSuite(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.Place { return memstore.New(memstore.Options{Alignment: 512}) })
 }
+
+func TestEveryCrashOfAMemstoreKeepsWhatWasAcknowledged(t *testing.T) {
+	storetest.Crash(t, func(*testing.T) storetest.Machine { return memstore.New(memstore.Options{}) }, 10_000)
+}

@@ -22,11 +22,12 @@ func small() spool.Config {
 // session is one opening of a Place with its Run.
 type session struct {
 	*spool.Spool
-	t    testing.TB
-	ctx  context.Context
-	stop context.CancelFunc
-	ran  chan error
-	once sync.Once // abandon
+	t     testing.TB
+	place Place
+	ctx   context.Context
+	stop  context.CancelFunc
+	ran   chan error
+	once  sync.Once // abandon
 }
 
 // open opens the place; the session ends with the test.
@@ -51,7 +52,7 @@ func tryOpen(t testing.TB, place Place, cfg spool.Config) (*session, error) {
 		stop()
 		return nil, err
 	}
-	s := &session{Spool: sp, t: t, ctx: ctx, stop: stop, ran: make(chan error, 1)}
+	s := &session{Spool: sp, t: t, place: place, ctx: ctx, stop: stop, ran: make(chan error, 1)}
 	go func() { s.ran <- sp.Run(ctx) }()
 	t.Cleanup(s.abandon)
 	return s, nil
