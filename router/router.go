@@ -46,7 +46,7 @@ func New(cfg Config) (*Router, error) {
 	r := &Router{cfg: cfg, log: cfg.Logger.With("site", string(cfg.Site)), identity: cfg.Spool.Identity(),
 		links: map[federation.SiteID]Link{}, out: map[federation.Lane]*outLane{}, in: map[inKey]*inLane{},
 		inbound: map[federation.Lane]topology.Route{},
-		fatal:   make(chan error, 1)}
+		fatal:   make(chan error, 1), redriving: make(chan struct{}, 1)}
 	r.owners = newOwners(r)
 	return r, nil
 }
