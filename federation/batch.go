@@ -86,6 +86,7 @@ func seal(h Header, entries []Entry, preferred Codec, coder *Coder) (*Batch, err
 		return nil, err
 	}
 	h.Count, h.Flags, h.Codec = uint32(len(entries)), flags, codec
+	h.Extensions = inOrder(h.Extensions)
 	if h.Lane.Kind == KindReplay {
 		h.Flags |= BatchReplay
 	}

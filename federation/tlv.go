@@ -2,6 +2,7 @@ package federation
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -62,7 +63,7 @@ func (r *reader) unknown(list []TLV) []TLV {
 	return list
 }
 
-// takeTLV removes the extension with the tag from the list and gives a reader on its value.
+// takeTLV removes the extension with the tag from the list and gives its value.
 func takeTLV(list *[]TLV, tag uint64) (value []byte, ok bool) {
 	for i, t := range *list {
 		if t.Tag == tag {
@@ -75,10 +76,7 @@ func takeTLV(list *[]TLV, tag uint64) (value []byte, ok bool) {
 
 // tlvs writes extension fields in the order of their tags.
 func (w *writer) tlvs(list []TLV) {
-	if !slices.IsSortedFunc(list, compareTags) {
-		list = slices.Clone(list)
-		slices.SortFunc(list, compareTags)
-	}
+	list = inOrder(list)
 	for i, t := range list {
 		if i > 0 && list[i-1].Tag == t.Tag {
 			w.fail("extension %d twice", t.Tag)
@@ -89,14 +87,14 @@ func (w *writer) tlvs(list []TLV) {
 	}
 }
 
-func compareTags(a, b TLV) int {
-	switch {
-	case a.Tag < b.Tag:
-		return -1
-	case a.Tag > b.Tag:
-		return 1
+// inOrder gives the list in the order of its tags, a copy if it is not.
+func inOrder(list []TLV) []TLV {
+	byTag := func(a, b TLV) int { return cmp.Compare(a.Tag, b.Tag) }
+	if !slices.IsSortedFunc(list, byTag) {
+		list = slices.Clone(list)
+		slices.SortFunc(list, byTag)
 	}
-	return 0
+	return list
 }
 
 func tlvsSize(list []TLV) int {

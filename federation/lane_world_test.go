@@ -1,0 +1,331 @@
+package federation
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// A lane in small: an origin with its Ledger, a network that loses, repeats and reorders, a destination with its
+// JournalState over a log of which a crash keeps a prefix, and a broker whose queue only the checks read. It is the
+// destination's half of sim/model, run against the real state machines.
+type laneWorld struct {
+	batches []*laneBatch
+	epoch   Epoch
+	last    Offset // assigned, and durable
+	ledger  *Ledger
+	durable laneMarks // the origin's marks
+	pending laneMarks // and those of the group that is not durable yet
+	voids   []Void
+	net     []*laneBatch
+
+	store  StoreID
+	born   time.Time
+	state  *JournalState
+	log    []any // Journal marks and Offsets of PARKs
+	synced int   // of log: durable
+	window map[*laneBatch]bool
+	socket []publish
+
+	queue    []publish
+	appeared map[Offset]bool
+	excused  map[Offset]bool // parked, refused or found expired: may appear late, flagged
+	faults   bool            // some happened: repairs and flags are allowed
+}
+
+type laneBatch struct {
+	span         Span
+	seal         Epoch
+	member, void bool
+}
+
+type laneMarks struct {
+	member  Membership
+	receipt *Receipt
+	dest    DestMark
+}
+
+type publish struct {
+	offset  Offset
+	flagged bool
+}
+
+const worldLimit = 5 // offsets unfinished at once
+
+func newLaneWorld() *laneWorld {
+	w := &laneWorld{epoch: 1, store: StoreID{1}, born: start, window: map[*laneBatch]bool{}, appeared: map[Offset]bool{}, excused: map[Offset]bool{}}
+	w.durable.member = Membership{Destination: sampleDest, Join: 1}
+	w.pending = w.durable
+	w.restartOrigin()
+	w.state = NewJournalState(worldLimit)
+	return w
+}
+
+// The origin.
+
+func (w *laneWorld) restartOrigin() {
+	w.pending = w.durable
+	w.ledger = NewLedger(w.durable.member, w.durable.receipt, w.durable.dest, start)
+	w.loseLink()
+}
+
+func (w *laneWorld) seal(n int) {
+	w.batches = append(w.batches, &laneBatch{span: Span{w.last + 1, w.last + Offset(n)}, seal: w.epoch, member: w.pending.member.Leave == 0})
+	w.last += Offset(n)
+}
+
+func (w *laneWorld) commitOrigin() {
+	w.durable = w.pending
+	if w.durable.receipt != nil {
+		w.ledger.Settle(w.durable.receipt.Done)
+	}
+	w.ledger.SettleDest(w.durable.dest)
+}
+
+func (w *laneWorld) batchAt(n Offset) *laneBatch {
+	i := slices.IndexFunc(w.batches, func(b *laneBatch) bool { return b.span.Contains(n) })
+	return w.batches[i]
+}
+
+// send sends the next batch, or steps over one that is not for the destination.
+func (w *laneWorld) send() bool {
+	n, ok := w.ledger.Next(w.last)
+	if !ok {
+		return false
+	}
+	b := w.batchAt(n)
+	w.ledger.Sent(b.span, start)
+	if b.member && !b.void {
+		w.net = append(w.net, b)
+	}
+	return true
+}
+
+func (w *laneWorld) takeReceipt() {
+	j := w.state.Durable()
+	if j.Join == 0 {
+		return
+	}
+	r := j.Receipt(sampleLane, 1, sampleDest)
+	r.Store, r.Born = w.store, w.born
+	if w.ledger.Accept(r, w.last, start) == ReceiptTaken {
+		w.pending.receipt = &r
+		w.pending.dest = w.ledger.Dest()
+	}
+}
+
+// sync is the question, the answer as soon as the origin may give it, and its adoption.
+func (w *laneWorld) sync() Adoption {
+	if w.ledger.Ask(w.store, w.born, start) == AskFenced {
+		panic("the newest store is fenced")
+	}
+	w.pending.dest = w.ledger.Dest()
+	answer := Sync{LastAssigned: w.last, Voids: w.voids, OriginStore: storeA}
+	if !w.ledger.Tell(&answer, w.store) {
+		w.commitOrigin()
+		if !w.ledger.Tell(&answer, w.store) {
+			panic("everything is durable, and nothing is told")
+		}
+	}
+	return w.state.Adopt(answer)
+}
+
+// The network.
+
+func (w *laneWorld) loseLink() {
+	for _, b := range w.net {
+		w.ledger.Lost(b.span)
+	}
+	for b := range w.window {
+		w.ledger.Lost(b.span)
+	}
+	w.net = nil
+	clear(w.window)
+}
+
+func (w *laneWorld) arrive(t *rapid.T, i int) {
+	b := w.net[i]
+	w.net = slices.Delete(w.net, i, i+1)
+	switch w.state.Judge(b.span, b.seal) {
+	case OK:
+		w.window[b] = true
+	case Conflict:
+		t.Fatalf("conflict on %v without a rewound origin; journal %+v", b, w.state.Mark())
+	}
+}
+
+// The destination.
+
+func (w *laneWorld) ackFrames() {
+	maps.DeleteFunc(w.window, func(b *laneBatch, _ bool) bool { return b.span.Last <= w.state.Durable().Done })
+}
+
+// take takes the next offset if its batch is there; expired: its time is over.
+func (w *laneWorld) take(t *rapid.T, expired bool) bool {
+	n := w.state.Next()
+	if n > w.last || !w.window[w.batchAt(n)] {
+		return false
+	}
+	step := w.state.Take(n, w.batchAt(n).seal)
+	switch step {
+	case StepPublish, StepFlagged:
+		if expired {
+			w.excused[n] = true
+			w.state.End(n, EndExpired)
+			break
+		}
+		w.socket = append(w.socket, publish{n, step == StepFlagged})
+	case StepReserve:
+		if w.state.Reserve(w.batchAt(n).span.Last, 0) {
+			w.mark()
+		}
+		return false
+	case StepConflict:
+		t.Fatalf("conflict on offset %d without a rewound origin", n)
+	}
+	return step != StepWait
+}
+
+func (w *laneWorld) retry() bool {
+	failed := w.state.Failed()
+	for _, n := range failed {
+		w.state.Retry(n)
+		w.socket = append(w.socket, publish{n, true})
+	}
+	return len(failed) > 0
+}
+
+func (w *laneWorld) mark() bool {
+	changed := w.state.Changed()
+	if changed {
+		w.log = append(w.log, w.state.Mark())
+	}
+	return changed
+}
+
+func (w *laneWorld) syncLog(upTo int) {
+	for ; w.synced < upTo; w.synced++ {
+		if j, ok := w.log[w.synced].(Journal); ok {
+			w.state.Committed(j)
+		}
+	}
+	w.ackFrames()
+}
+
+// crash ends the destination's process: the broker still takes some of what is in the socket, the disk has a prefix of the
+// log that holds at least what was durable.
+func (w *laneWorld) crash(t *rapid.T, appear, log int) {
+	for _, p := range w.socket[:appear] {
+		w.appear(t, p)
+	}
+	w.socket = nil
+	w.log = w.log[:log]
+	w.synced = log
+	w.restore(t)
+	w.loseLink()
+}
+
+func (w *laneWorld) restore(t *rapid.T) {
+	w.state = NewJournalState(worldLimit)
+	var parked []Offset
+	var mark *Journal
+	for _, r := range w.log {
+		switch r := r.(type) {
+		case Journal:
+			mark = &r
+		case Offset:
+			parked = append(parked, r)
+		}
+	}
+	if mark == nil {
+		return
+	}
+	read, err := ParseJournal(mark.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.state, err = RestoreJournal(read, parked, worldLimit); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The broker.
+
+type outcome int
+
+const (
+	outcomeOK outcome = iota
+	outcomeLost
+	outcomeNacked
+	outcomeReturned
+)
+
+func (w *laneWorld) broker(t *rapid.T, o outcome) {
+	p := w.socket[0]
+	w.socket = w.socket[1:]
+	switch o {
+	case outcomeOK:
+		w.appear(t, p)
+		w.state.End(p.offset, EndDelivered)
+	case outcomeLost:
+		w.appear(t, p)
+		w.state.Fail(p.offset)
+	case outcomeNacked:
+		w.excused[p.offset] = true
+		w.state.Fail(p.offset)
+	case outcomeReturned:
+		w.excused[p.offset] = true
+		w.log = append(w.log, p.offset) // PARK: before any later mark
+		w.state.End(p.offset, EndParked)
+	}
+}
+
+// channel ends the publishing channel: the broker has taken some of what is in the socket, nobody knows which.
+func (w *laneWorld) channel(t *rapid.T, appear int) {
+	for i, p := range w.socket {
+		if i < appear {
+			w.appear(t, p)
+		}
+		w.state.Fail(p.offset)
+	}
+	w.socket = nil
+}
+
+// appear is where G2 and G3 are checked.
+func (w *laneWorld) appear(t *rapid.T, p publish) {
+	if !p.flagged {
+		if w.appeared[p.offset] {
+			t.Fatalf("G3: offset %d appears unflagged a second time; queue %v", p.offset, w.queue)
+		}
+		for _, before := range w.queue {
+			if !before.flagged && before.offset >= p.offset {
+				t.Fatalf("G2: unflagged %d after unflagged %d", p.offset, before.offset)
+			}
+		}
+		for n := Offset(1); n < p.offset; n++ {
+			if b := w.batchAt(n); b.member && !b.void && !w.appeared[n] && !w.excused[n] {
+				t.Fatalf("G2: %d appears unflagged and %d did not appear; queue %v", p.offset, n, w.queue)
+			}
+		}
+	}
+	if !w.faults && p.flagged {
+		t.Fatalf("offset %d is flagged in a run without faults", p.offset)
+	}
+	w.appeared[p.offset] = true
+	w.queue = append(w.queue, p)
+}
+
+// check is what holds in every state (G14).
+func (w *laneWorld) check(t *rapid.T) {
+	if j := w.state.Mark(); w.state.Known() && (!j.Balanced() || j.valid() != "") {
+		t.Fatalf("journal %+v: %s", j, j.valid())
+	}
+	if w.state.Unfinished() > worldLimit {
+		t.Fatalf("%d offsets unfinished, limit %d", w.state.Unfinished(), worldLimit)
+	}
+	if w.state.Known() && w.state.Durable().Done > w.state.Mark().Done {
+		t.Fatalf("durable %+v is ahead of %+v", w.state.Durable(), w.state.Mark())
+	}
+}
