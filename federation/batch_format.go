@@ -26,7 +26,7 @@ import (
 //	5    1     codec              0 none, 1 s2 (one block), 2 zstd (one frame, RFC 8878, with its content size)
 //	                                                             unknown: passes on; Open refuses: ErrCodec
 //	6    2     flags              BatchFlags, bits 0–3           refuses: ErrUnknownCritical; Open: ErrCorrupt when the entries say otherwise
-//	8    2     header length      99–4096, with the variable part  refuses: ErrCorrupt
+//	8    2     header length      104–4096, with the variable part  refuses: ErrCorrupt
 //	10   2     zero               0                              refuses: ErrCorrupt
 //	12   4     entry count        1–4096; last = first + count − 1, without overflow
 //	16   8     generation

@@ -114,6 +114,22 @@ func TestOpenReadsGoldenCompressedBatches(t *testing.T) {
 	}
 }
 
+func TestTheExampleInTheDocumentationIsTheGoldenBatch(t *testing.T) {
+	page := string(must(os.ReadFile("../docs/formats.md")))
+	_, example, _ := strings.Cut(page, "### An example")
+	example, _, _ = strings.Cut(example, "## Sidecar")
+	var b []byte
+	for line := range strings.Lines(example) {
+		if field, _, ok := strings.Cut(strings.TrimPrefix(line, "    "), "   "); ok && strings.HasPrefix(line, "    ") {
+			b = append(b, must(hex.DecodeString(strings.ReplaceAll(field, " ", "")))...)
+		}
+	}
+	golden := readHex(t, filepath.Join("testdata", "golden", "batch-none.hex"))
+	if diff := cmp.Diff(hex.Dump(golden[:offDigest]), hex.Dump(b)); diff != "" {
+		t.Errorf("docs/formats.md (-golden +page):\n%s", diff)
+	}
+}
+
 func decodeValue[T any](parse func([]byte) (T, error)) func([]byte) (any, error) {
 	return func(b []byte) (any, error) { return parse(b) }
 }
