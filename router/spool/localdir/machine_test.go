@@ -2,7 +2,6 @@ package localdir_test
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 
 	"cloudqueue/router/spool"
@@ -74,10 +73,8 @@ func (m *machine) after(crashdisk.Op) error {
 }
 
 func (m *machine) States(yield func(label string, state storetest.Machine) bool) {
-	n := 0
 	for image := range m.disk.Crashes() {
-		n++
-		if !yield(fmt.Sprintf("outcome %d", n), &machine{disk: image}) {
+		if !yield(image.Outcome, &machine{disk: image}) {
 			return
 		}
 	}
@@ -87,5 +84,5 @@ func (m *machine) States(yield func(label string, state storetest.Machine) bool)
 func (m *machine) Kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.disk = m.disk.Survivor()
+	m.disk, m.dieAt = m.disk.Survivor(), 0
 }

@@ -34,3 +34,13 @@ func TestLocaldirOnADiskInMemoryPassesTheSuite(t *testing.T) {
 		return &machine{disk: disk}
 	})
 }
+
+func TestLocaldirSurvivesACrashAtEveryOperation(t *testing.T) {
+	storetest.Crash(t, func(t *testing.T) storetest.Machine {
+		disk := crashdisk.New(1 << 30)
+		if _, err := localdir.InitFiles(disk, birth); err != nil {
+			t.Fatal(err)
+		}
+		return &machine{disk: disk}
+	}, 1_000) // the script is short; TestASpoolLosesNothingWhereverTheDiskCrashes has the many
+}

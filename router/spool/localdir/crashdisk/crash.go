@@ -1,6 +1,7 @@
 package crashdisk
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -17,11 +18,22 @@ func (d *Disk) Crashes() iter.Seq[*Disk] {
 	return func(yield func(*Disk) bool) {
 		for subset := range 1 << len(base.changes) {
 			names := base.namesAfter(subset)
-			if !eachTail(names, slices.Sorted(maps.Keys(names)), base.image, yield) {
+			label := base.lostChanges(subset)
+			if !base.eachTail(names, slices.Sorted(maps.Keys(names)), label, yield) {
 				return
 			}
 		}
 	}
+}
+
+// lostChanges says which changes of names a subset leaves out.
+func (d *Disk) lostChanges(subset int) (label string) {
+	for i, c := range d.changes {
+		if subset>>i&1 == 0 {
+			label += fmt.Sprintf("the change of %s is lost; ", c[len(c)-1].name)
+		}
+	}
+	return label
 }
 
 // snapshot copies everything but names; the bytes are shared, as nobody changes written bytes.
@@ -68,61 +80,86 @@ func (d *Disk) namesAfter(subset int) map[string]*inode {
 }
 
 // eachTail yields one image for each combination of the tails of the files left.
-func eachTail(names map[string]*inode, left []string, image func(map[string]*inode) *Disk, yield func(*Disk) bool) bool {
+func (d *Disk) eachTail(names map[string]*inode, left []string, label string, yield func(*Disk) bool) bool {
 	if len(left) == 0 {
-		return yield(image(names))
+		return yield(d.image(names, label))
 	}
 	file := names[left[0]]
-	for _, content := range file.tails() {
-		names[left[0]] = &inode{id: file.id, content: content, durable: len(content)}
-		if !eachTail(names, left[1:], image, yield) {
+	defer func() { names[left[0]] = file }()
+	for _, tail := range file.tails() {
+		names[left[0]] = &inode{id: file.id, content: tail.content, durable: len(tail.content)}
+		l := label
+		if tail.what != "" {
+			l += fmt.Sprintf("%s has %d durable bytes and %s; ", left[0], file.durable, tail.what)
+		}
+		if !d.eachTail(names, left[1:], l, yield) {
 			return false
 		}
 	}
-	names[left[0]] = file
 	return true
 }
 
 // image makes a disk of names that are all durable.
-func (d *Disk) image(names map[string]*inode) *Disk {
+func (d *Disk) image(names map[string]*inode, label string) *Disk {
 	disk := New(d.capacity)
-	disk.lastID = d.lastID
+	disk.Outcome, disk.lastID = label, d.lastID
 	disk.names, disk.synced = maps.Clone(names), maps.Clone(names)
 	return disk
 }
 
+// tail is one state of a file's unsynced bytes: what is said of it, and the whole content with it.
+type tail struct {
+	what    string
+	content []byte
+}
+
 // tails gives the contents that a crash may leave of a file: the durable bytes, then of the unsynced ones nothing, a part
-// that ends at a write, in the middle of a write or at a sector, everything, or everything with one end lost, with zeros or
-// with other bytes in its place.
-func (f *inode) tails() [][]byte {
-	tail := f.content[f.durable:]
-	contents := [][]byte{f.keep(len(tail))}
-	if len(tail) == 0 {
-		return contents
+// that ends at a sector, at a write, or at an odd place in one, everything, everything but one sector, or as many zeros or
+// bytes of garbage.
+func (f *inode) tails() []tail {
+	n := len(f.content) - f.durable
+	if n == 0 {
+		return []tail{{"", f.keep(0)}}
 	}
-	for _, n := range f.cuts() {
-		contents = append(contents, f.keep(n))
+	tails := []tail{{fmt.Sprintf("all %d others", n), f.keep(n)}, {fmt.Sprintf("%d zeros", n), f.spoil(0, n, 0)}, {fmt.Sprintf("%d bytes of garbage", n), f.spoil(0, n, 0xa5)}}
+	for _, cut := range f.cuts() {
+		tails = append(tails, tail{fmt.Sprintf("%d of %d others", cut, n), f.keep(cut)})
 	}
-	lost := min(sector, len(tail))
-	return append(contents,
-		f.spoil(0, len(tail), 0), f.spoil(0, lost, 0), f.spoil(len(tail)-lost, len(tail), 0), f.spoil(0, len(tail), 0xa5))
+	for _, at := range sectors(n) {
+		end := min(at+sector, n)
+		if end-at < n { // else it is all of them
+			tails = append(tails, tail{fmt.Sprintf("%d others, of which %d to %d are zeros", n, at, end-1), f.spoil(at, end, 0)})
+		}
+	}
+	return tails
 }
 
 // cuts are the lengths at which the tail may end before its end.
 func (f *inode) cuts() []int {
-	cuts := []int{0}
+	n := len(f.content) - f.durable
+	cuts := append([]int{0}, sectors(n)...)
 	start := 0
 	for _, end := range f.writes {
-		n := end - f.durable
-		cuts = append(cuts, start+1, (start+n)/2, n-1, n)
-		start = n
-	}
-	for n := sector; n < len(f.content)-f.durable && n <= 2*sector; n += sector {
-		cuts = append(cuts, n)
+		end -= f.durable
+		cuts = append(cuts, start+1, (start+end)/2, end-1, end)
+		start = end
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
-	return slices.DeleteFunc(cuts, func(n int) bool { return n >= len(f.content)-f.durable })
+	return slices.DeleteFunc(cuts, func(cut int) bool { return cut >= n })
+}
+
+// maxSectors bounds what is tried of a long tail (chosen: all of what the tests write at a time).
+const maxSectors = 64
+
+// sectors are the places where the sectors of n bytes begin; of many, evenly spread ones.
+func sectors(n int) (places []int) {
+	count := (n + sector - 1) / sector
+	step := (count + maxSectors - 1) / maxSectors
+	for i := 0; i < count; i += step {
+		places = append(places, i*sector)
+	}
+	return places
 }
 
 func (f *inode) keep(n int) []byte {

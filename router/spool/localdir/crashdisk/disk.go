@@ -33,6 +33,8 @@ type Disk struct {
 	Before func(Op) error
 	// After is called after each operation that changes something; its error is the operation's, which had its effect.
 	After func(Op) error
+	// Outcome says what a crash took away, when Crashes made the disk; empty: nothing.
+	Outcome string
 
 	mu       sync.Mutex        // guards everything below, and the inodes
 	names    map[string]*inode // as a process sees the directory
