@@ -350,11 +350,11 @@ func TestParkingActionsSayWhatStayedParked(t *testing.T) {
 func TestVoidAndResealDoNothingWithoutYes(t *testing.T) {
 	router := &fakeRouter{void: &admin.VoidResult{Generation: 7, Messages: 3}, reseal: &admin.ResealResult{Lanes: []admin.Resealed{{Lane: "ams/orders", Old: 7, Generation: 8, Messages: 3}}}}
 	socket := router.serve(t)
-	cloudqueue(t, "spool", "void", "ams/orders", "3-5", "--reason", "corrupt", "--socket", socket).want(t, exitRefused, "3 messages would be given up", "--yes")
+	cloudqueue(t, "spool", "void", "ams/orders", "3-5", "--reason", "corrupt", "--socket", socket).want(t, exitRefused, "3 messages to be given up", "--yes")
 	if !router.voided.DryRun {
 		t.Error("the dry run was none")
 	}
-	cloudqueue(t, "spool", "void", "ams/orders", "3-5", "--reason", "corrupt", "--to", "nyc,sin", "--yes", "--socket", socket).want(t, exitOK, "3 messages are given up")
+	cloudqueue(t, "spool", "void", "ams/orders", "3-5", "--reason", "corrupt", "--to", "nyc,sin", "--yes", "--socket", socket).want(t, exitOK, "3 messages given up")
 	want := admin.VoidRequest{Lane: "ams/orders", First: 3, Last: 5, Destinations: []string{"nyc", "sin"}, Reason: "corrupt", Who: router.voided.Who}
 	if diff := cmp.Diff(want, router.voided); diff != "" {
 		t.Errorf("asked for (-want +got):\n%s", diff)

@@ -67,7 +67,7 @@ func (d *doctor) checkCertificates(context.Context) []finding {
 
 func (d *doctor) checkStore(ctx context.Context) []finding {
 	const part = "store"
-	place := storePlace{d.config.Store.Dir, d.config.Site}
+	place := placeOf(d.config)
 	segments, err := localdir.Open(place.dir)
 	if errors.Is(err, spool.ErrNotInitialised) {
 		return []finding{broken(part, "mount its disk; or, for a new site: cloudqueue spool init "+place.url(), err)}
@@ -82,6 +82,9 @@ func (d *doctor) checkStore(ctx context.Context) []finding {
 	findings := []finding{d.spaceFinding(part, free, total)}
 	err = place.read(ctx, func(sp *spool.Spool) error {
 		findings = append(findings, good(part, "%s: store %s, epoch %d, LSN %d, used %s", place.url(), sp.Identity().Store, sp.Identity().Epoch, sp.LastLSN(), bytesText(sp.Usage().Used)))
+		for _, c := range sp.Corrupt() {
+			findings = append(findings, broken(part, "cloudqueue spool ls --segments "+place.url(), c))
+		}
 		return nil
 	})
 	if err != nil {

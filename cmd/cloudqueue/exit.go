@@ -58,9 +58,12 @@ func classify(err error) *failure {
 	var f *failure
 	var told *admin.Error
 	var problems yamlfile.Problems
+	var corrupt *spool.CorruptError
 	switch {
 	case errors.As(err, &f):
 		return f
+	case errors.As(err, &corrupt):
+		return &failure{exitNo, err, ""} // it says what to do
 	case errors.As(err, &told):
 		code, known := adminCodes[told.Code]
 		if !known {
@@ -87,6 +90,9 @@ func classify(err error) *failure {
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
+	}
+	if strings.HasSuffix(what, "ch") {
+		what += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,111 +14,6 @@ import (
 	"cloudqueue/router/spool"
 	"cloudqueue/router/spool/localdir"
 )
-
-// storeListing is what `spool ls` shows.
-type storeListing struct {
-	URL      string           `json:"url"`
-	ID       string           `json:"id"`
-	Born     time.Time        `json:"born"`
-	Epoch    federation.Epoch `json:"epoch"`
-	LSN      federation.LSN   `json:"lsn"`
-	Used     uint64           `json:"used_bytes"`
-	Free     uint64           `json:"free_bytes"`
-	Lanes    []storedLane     `json:"lanes"`
-	Parked   int              `json:"parked"`
-	Segments []storedSegment  `json:"segments"`
-}
-
-type storedLane struct {
-	Lane       string                `json:"lane"`
-	Generation federation.Generation `json:"generation"`
-	First      federation.Offset     `json:"first"`
-	Last       federation.Offset     `json:"last"`
-	Batches    uint64                `json:"batches"`
-	Bytes      uint64                `json:"bytes"`
-}
-
-type storedSegment struct {
-	Number uint64 `json:"number"`
-	Bytes  int64  `json:"bytes"`
-}
-
-func (a *app) spoolLs() *cobra.Command {
-	var segments bool
-	c := &cobra.Command{
-		Use:   "ls [URL]",
-		Short: "List what a store holds, without changing it",
-		Long: `List the lanes that a store holds batches of, without a claim: it works beside a running router too, as of the moment
-of reading.
-
-` + storeHelp,
-		Example: `  cloudqueue spool ls --segments
-  cloudqueue spool ls file:///mnt/backup/spool -o json`,
-		Args: args(0, 1, "the store's URL"),
-		RunE: func(c *cobra.Command, given []string) error {
-			place, err := a.findStore(first(given))
-			if err != nil {
-				return err
-			}
-			listing, err := place.list(c.Context())
-			if err != nil {
-				return err
-			}
-			return a.print(listing, func(w io.Writer) { writeListing(w, listing, segments) })
-		},
-	}
-	c.Flags().BoolVar(&segments, "segments", false, "list the segments too")
-	return c
-}
-
-func (p storePlace) list(ctx context.Context) (*storeListing, error) {
-	listing := &storeListing{URL: p.url()}
-	if err := listing.addSegments(ctx, p.dir); err != nil {
-		return nil, err
-	}
-	return listing, p.read(ctx, func(sp *spool.Spool) error {
-		id, usage := sp.Identity(), sp.Usage()
-		listing.ID, listing.Born, listing.Epoch, listing.LSN = id.Store.String(), id.Born, id.Epoch, sp.LastLSN()
-		listing.Used, listing.Free, listing.Parked = usage.Used, usage.Free, len(sp.Parked())
-		for _, e := range sp.Extents() {
-			listing.Lanes = append(listing.Lanes, storedLane{e.Lane.String(), e.Generation, e.First, e.Last, e.Batches, e.Bytes})
-		}
-		slices.SortFunc(listing.Lanes, func(a, b storedLane) int {
-			return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Generation, b.Generation))
-		})
-		return nil
-	})
-}
-
-func (l *storeListing) addSegments(ctx context.Context, dir string) error {
-	segments, err := localdir.Open(dir)
-	if err != nil {
-		return err
-	}
-	infos, err := segments.List(ctx)
-	for _, info := range infos {
-		l.Segments = append(l.Segments, storedSegment{info.Number, info.Size})
-	}
-	return errors.Join(err, segments.Close())
-}
-
-func writeListing(w io.Writer, l *storeListing, segments bool) {
-	fmt.Fprintf(w, "%s: store %s, born %s, epoch %d, LSN %d, used %s, free %s, %d segments, %d messages parked\n",
-		l.URL, l.ID, l.Born.UTC().Format(time.RFC3339), l.Epoch, l.LSN, bytesText(l.Used), bytesText(l.Free), len(l.Segments), l.Parked)
-	g := newGrid("LANE", "GENERATION", ">FIRST", ">LAST", ">BATCHES", ">BYTES")
-	for _, lane := range l.Lanes {
-		g.add(lane.Lane, lane.Generation, lane.First, lane.Last, lane.Batches, bytesText(lane.Bytes))
-	}
-	g.section(w, "LANES")
-	if !segments {
-		return
-	}
-	g = newGrid(">SEGMENT", ">BYTES")
-	for _, s := range l.Segments {
-		g.add(s.Number, bytesText(uint64(s.Bytes)))
-	}
-	g.section(w, "SEGMENTS")
-}
 
 // storedEntry is one line of `spool cat`.
 type storedEntry struct {
@@ -139,17 +31,28 @@ type storedEntry struct {
 
 func (a *app) spoolCat() *cobra.Command {
 	var store string
-	var generation, from uint64
+	var generation, from, segment uint64
 	var count int
 	c := &cobra.Command{
 		Use:   "cat LANE",
 		Short: "Print the messages of a lane that a store holds, without changing it",
 		Long: `Print the messages of a lane as the store holds them, one a line. With -o json each line is an object that has the
-body and the raw properties in base64 too. It ends with code 1 when there is none.`,
+body and the raw properties in base64 too. It ends with code 1 when there is none.
+
+With --segment it prints every record of a segment instead, also those that do not count, and where no good group stands.`,
 		Example: `  cloudqueue spool cat ams/orders --from 120 --count 10
-  cloudqueue spool cat ams/orders -o json | jq -r '.body | @base64d'`,
-		Args: args(1, 1, "the lane"),
+  cloudqueue spool cat ams/orders -o json | jq -r '.body | @base64d'
+  cloudqueue spool cat --segment 17`,
+		Args: func(c *cobra.Command, given []string) error {
+			if c.Flags().Changed("segment") {
+				return noArgs(c, given)
+			}
+			return args(1, 1, "the lane")(c, given)
+		},
 		RunE: func(c *cobra.Command, given []string) error {
+			if c.Flags().Changed("segment") {
+				return a.catSegment(c.Context(), store, segment)
+			}
 			lane, err := federation.ParseLane(given[0])
 			if err != nil {
 				return fail(exitUsage, "lanes are listed by `cloudqueue spool ls`", "%w", err)
@@ -171,6 +74,7 @@ body and the raw properties in base64 too. It ends with code 1 when there is non
 	c.Flags().Uint64Var(&generation, "generation", 0, "the lane's generation (default: the latest that is stored)")
 	c.Flags().Uint64Var(&from, "from", 1, "the first offset")
 	c.Flags().IntVar(&count, "count", 100, "how many messages")
+	c.Flags().Uint64Var(&segment, "segment", 0, "print the records of this segment")
 	return c
 }
 
@@ -257,4 +161,62 @@ func (a *app) catEntry(e storedEntry) error {
 	return err
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// storedRecord is one record of a segment.
+type storedRecord struct {
+	LSN     federation.LSN `json:"lsn"`
+	Durable federation.LSN `json:"durable_lsn"`
+	Offset  int64          `json:"offset"`
+	Type    string         `json:"type"`
+	Bytes   int            `json:"bytes"`
+	What    string         `json:"what"`
+}
+
+// catSegment prints records as they are read: a segment may be large.
+func (a *app) catSegment(ctx context.Context, store string, number uint64) error {
+	place, err := a.findStore(store)
+	if err != nil {
+		return err
+	}
+	segments, err := localdir.Open(place.dir)
+	if err != nil {
+		return err
+	}
+	err = spool.Walk(ctx, segments, number, func(e spool.Entry) error {
+		return a.catRecord(storedRecord{e.LSN, e.Durable, e.Position, e.Type, e.Bytes, recordText(e)})
+	}, func(c *spool.CorruptError) {
+		_ = a.catRecord(storedRecord{LSN: c.LSN, Offset: c.Offset, Type: "CORRUPT", What: c.What}) // the next line fails as well
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fail(exitNo, "see `cloudqueue spool ls --segments`", "%w", err)
+	}
+	return errors.Join(err, segments.Close())
+}
+
+func (a *app) catRecord(r storedRecord) error {
+	switch a.output {
+	case "json":
+		return json.NewEncoder(a.out).Encode(r)
+	case "yaml":
+		fmt.Fprintln(a.out, "---")
+		return writeYAML(a.out, r)
+	}
+	_, err := fmt.Fprintf(a.out, "LSN %d  byte %d  %s  %d bytes  %s\n", r.LSN, r.Offset, r.Type, r.Bytes, printable(r.What))
+	return err
+}
+
+// recordText says what a record holds, in one line.
+func recordText(e spool.Entry) string {
+	switch r := e.Record.(type) {
+	case spool.BatchRecord:
+		return fmt.Sprintf("%s to %d", r.Batch.Header.Name(), r.Batch.Header.Last())
+	case spool.MarkRecord:
+		return fmt.Sprintf("mark %d of %s, generation %d, %s, first written in %d", r.Key.Kind, r.Key.Lane, r.Key.Generation, r.Key.Dest, e.Own)
+	case spool.ParkRecord:
+		return fmt.Sprintf("%s@%d:%d>%s %s", r.Lane, r.Generation, r.Offset, r.Destination, r.Reason)
+	case spool.UnparkRecord:
+		return fmt.Sprintf("%s@%d:%d>%s %s by %s: %s", r.Park.Lane, r.Park.Generation, r.Park.Offset, r.Park.Destination, r.Outcome, r.Who, r.Why)
+	case spool.AuditRecord:
+		return fmt.Sprintf("%s at %s: %s", r.Who, r.At.UTC().Format(time.RFC3339), r.What)
+	}
+	return e.Text
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/spool"
+	"cloudqueue/router/spool/localdir"
+)
+
+var (
+	orders  = federation.Lane{Origin: "ams", Route: "orders"}
+	nyc     = federation.Destination{Site: "nyc"}
+	sealing = time.UnixMilli(1_764_534_000_000)
+	genesis = federation.Generation(1_764_534_000_000)
+)
+
+// aStore has the lane ams/orders with batches of two messages each: 1-2, 3-4, 5-6, of which nyc has receipted 2.
+func aStore(t *testing.T) (url, dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "spool")
+	if _, err := localdir.Init(dir, sealing); err != nil {
+		t.Fatal(err)
+	}
+	withSpool(t, dir, func(ctx context.Context, sp *spool.Spool) error {
+		lane := federation.LaneMark{Generation: genesis, Shards: 1, Members: []federation.Membership{{Destination: nyc, Join: 1}}}
+		receipt := federation.Receipt{Lane: orders, Generation: genesis, Destination: nyc, Store: federation.StoreID{1}, Born: sealing, Join: 1, Done: 2, Counters: federation.Counters{Delivered: 2}}
+		records := []spool.Record{
+			spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkLane, Lane: orders}, Value: lane.Encode()},
+			spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkReceipt, Lane: orders, Generation: genesis, Dest: nyc}, Value: receipt.Encode()},
+		}
+		for first := federation.Offset(1); first < 6; first += 2 {
+			records = append(records, spool.BatchRecord{Batch: sealPair(t, first)})
+		}
+		return sp.Commit(ctx, records...)
+	})
+	return "file://" + dir, dir
+}
+
+func sealPair(t *testing.T, first federation.Offset) *federation.Batch {
+	t.Helper()
+	coder, err := federation.NewCoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []federation.Entry
+	for i := range federation.Offset(2) {
+		body := fmt.Appendf(nil, `{"order":%d}`, first+i)
+		entries = append(entries, federation.Entry{TTL: federation.NoTTL, Message: federation.Message{Exchange: "orders", RoutingKey: "orders.new", Properties: []byte{0, 0}, Body: body}})
+	}
+	h := federation.Header{Lane: orders, Generation: genesis, First: first, SealEpoch: 1, SealedAt: sealing, Destinations: []federation.Destination{nyc}}
+	b, err := federation.Seal(h, entries, federation.CodecNone, coder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// withSpool opens the store as a router would.
+func withSpool(t *testing.T, dir string, use func(ctx context.Context, sp *spool.Spool) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	segments, err := localdir.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp, err := spool.Open(ctx, segments, spool.Config{SegmentSize: 64 << 10, Quota: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := make(chan error, 1)
+	go func() { ran <- sp.Run(ctx) }()
+	err = use(ctx, sp)
+	if err := errors.Join(err, sp.Close(ctx), <-ran); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damage turns a bit in the header of the store's first segment.
+func damage(t *testing.T, dir string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.seg"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("segments %v, %v", paths, err)
+	}
+	content, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[20] ^= 1
+	if err := os.WriteFile(paths[0], content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSpoolLsListsLanesAndSegments(t *testing.T) {
+	url, _ := aStore(t)
+	got := cloudqueue(t, "spool", "ls", "--segments", url)
+	got.want(t, exitOK, "LANES", "ams/orders  1764534000000      1     6        3", "SEGMENTS", "whole")
+	var listing storeListing
+	if err := json.Unmarshal([]byte(cloudqueue(t, "spool", "ls", url, "-o", "json").out), &listing); err != nil {
+		t.Fatal(err)
+	}
+	if len(listing.Lanes) != 1 || listing.Lanes[0].Last != 6 || len(listing.Segments) == 0 || len(listing.Corrupt) != 0 {
+		t.Errorf("got %+v", listing)
+	}
+}
+
+func TestSpoolCatPrintsMessagesOfALane(t *testing.T) {
+	url, _ := aStore(t)
+	got := cloudqueue(t, "spool", "cat", "ams/orders", "--from", "2", "--count", "3", "--store", url)
+	golden(t, "spool_cat", got.out)
+	got.want(t, exitOK)
+	lines := strings.Split(strings.TrimSpace(cloudqueue(t, "spool", "cat", "ams/orders", "--store", url, "-o", "json").out), "\n")
+	var last storedEntry
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || len(lines) != 6 || last.Offset != 6 || string(last.Body) != `{"order":6}` {
+		t.Errorf("%d lines, the last is %+v, %v", len(lines), last, err)
+	}
+	cloudqueue(t, "spool", "cat", "ams/orders", "--from", "7", "--store", url).want(t, exitNo, "holds no message of ams/orders", "from offset 7")
+}
+
+func TestSpoolCatOfASegmentPrintsItsRecords(t *testing.T) {
+	url, _ := aStore(t)
+	got := cloudqueue(t, "spool", "cat", "--segment", "1", "--store", url)
+	got.want(t, exitOK, "RECOVERED", "CHECKPOINT", "BATCH", "ams/orders@1764534000000:5 to 6")
+	cloudqueue(t, "spool", "cat", "--segment", "99", "--store", url).want(t, exitNo, "spool ls --segments")
+}
+
+func TestBooksOfflineBalanceWithoutARouter(t *testing.T) {
+	url, _ := aStore(t)
+	got := runApp(t, &app{parts: builtIn()}, "books", "--offline", "--store", url)
+	golden(t, "books_offline", regexp.MustCompile(`LSN \d+ of store [0-9a-f]+`).ReplaceAllString(got.out, "LSN … of store …"))
+	got.want(t, exitOK, "the books balance")
+}
+
+func TestSpoolCommandsReadBesideARunningRouterAndAreRefusedWhereTheyWrite(t *testing.T) {
+	url, dir := aStore(t)
+	withSpool(t, dir, func(context.Context, *spool.Spool) error {
+		cloudqueue(t, "spool", "ls", url).want(t, exitOK, "ams/orders")
+		runApp(t, &app{parts: builtIn()}, "books", "--offline", "--store", url).want(t, exitOK, "the books balance")
+		cloudqueue(t, "spool", "new-id", url).want(t, exitRefused, "held by another process", "stop the router first")
+		return nil
+	})
+}
+
+func TestACorruptStoreIsShownAndGivenUpOnlyByAWord(t *testing.T) {
+	url, dir := aStore(t)
+	withSpool(t, dir, func(ctx context.Context, sp *spool.Spool) error { // a second opening: what the first one wrote was durable
+		return sp.Commit(ctx, spool.AuditRecord{Who: "admin", What: "looked", At: sealing})
+	})
+	damage(t, dir)
+	cloudqueue(t, "spool", "ls", url).want(t, exitOK, "CORRUPT", "header is bad")
+
+	void := []string{"spool", "void", "--corrupt", "--store", url, "--why", "disk replaced"}
+	cloudqueue(t, void[:5]...).want(t, exitUsage, "--why")
+	cloudqueue(t, void...).want(t, exitRefused, "1 stretch to be given up", "--yes")
+	cloudqueue(t, append(void, "--yes")...).want(t, exitOK, "1 stretch given up")
+	cloudqueue(t, append(void, "--yes")...).want(t, exitOK, "nothing is corrupt in the store")
+}
+
+func TestDoctorAcceptsAStoreThatIsThere(t *testing.T) {
+	file := routerFile(t, "ams")
+	data := filepath.Join(filepath.Dir(file), "data")
+	cloudqueue(t, "spool", "init", "-c", file).want(t, exitOK, "file://"+data+"/spool")
+	cloudqueue(t, "doctor", "-c", file, "--timeout", "5s").want(t, exitNo, "ok  data folder: "+data, "ok  store: file://"+data+"/spool: store ")
+}
