@@ -161,6 +161,7 @@ func (l *inLane) finished() bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.journal.Stop() // lowers reserved, unless something is unfinished; startCommit makes that durable
 	return !l.journal.Known() || !l.journal.Changed()
 }
 
@@ -221,10 +222,6 @@ func (l *inLane) dueMark() (federation.Journal, bool) {
 		return federation.Journal{}, false
 	}
 	l.journal.SetOriginStore(l.originStore)
-	if l.isStopping() && l.unconfirmed == 0 {
-		l.journal.Stop()
-		return l.journal.Mark(), l.journal.Changed()
-	}
 	reserve := l.journal.Reserve(l.received(), l.perSecond())
 	if !l.journal.Changed() {
 		return federation.Journal{}, false

@@ -43,10 +43,11 @@ type syncRequest struct {
 
 // Pauses of a sender.
 const (
-	reopenAfter = 5 * time.Second        // a question without an answer is asked again: ten round trips of a slow path
-	minPause    = 100 * time.Millisecond // after a verdict that holds, doubled up to maxPause
-	maxPause    = 5 * time.Second
-	idleCheck   = 5 * time.Second // how often a sender looks whether repair is due
+	reopenAfter  = 5 * time.Second        // a question without an answer is asked again: ten round trips of a slow path
+	refusedAgain = time.Second            // a refused lane is announced again
+	minPause     = 100 * time.Millisecond // after a verdict that holds, doubled up to maxPause
+	maxPause     = 5 * time.Second
+	idleCheck    = 5 * time.Second // how often a sender looks whether repair is due
 )
 
 func newSender(l *outLane, m federation.Membership) (*sender, error) {
@@ -282,6 +283,7 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 	}
 	if f.Verdict != federation.OK {
 		s.say("held", fmt.Sprintf("%s answers %s: %s", s.dest.Site, f.Verdict, f.Text), verdictFix(f.Verdict))
+		s.reopenSoon()
 		return
 	}
 	if f.KnownGeneration != s.lane.mark.Generation {
@@ -291,6 +293,20 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 	s.opened = true
 	s.goTo(d.NextWanted, int(d.Window))
 	s.poke()
+}
+
+// reopenSoon asks again after a refusal: two sites take a topology seconds apart. Callers hold lane.mu.
+func (s *sender) reopenSoon() {
+	l := s.lane
+	l.r.start(func() {
+		if sleep(l.r.ctx, refusedAgain) != nil {
+			return
+		}
+		l.mu.Lock()
+		s.askedAt = time.Time{}
+		l.mu.Unlock()
+		s.poke()
+	})
 }
 
 // goTo sends from what the destination wants next: all below is done there, nothing above is regarded as sent.

@@ -16,6 +16,7 @@ import (
 
 	"cloudqueue/federation"
 	"cloudqueue/localbroker/embedded"
+	"cloudqueue/router/admin"
 	"cloudqueue/router/site"
 	"cloudqueue/router/spool/localdir"
 	"cloudqueue/wan/pki"
@@ -43,7 +44,12 @@ type member struct {
 
 func newWorld(t *testing.T, sites ...federation.SiteID) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), sites: map[federation.SiteID]*member{}}
+	dir, err := os.MkdirTemp("", "cq") // short: Unix sockets lie below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	w := &world{t: t, dir: dir, sites: map[federation.SiteID]*member{}}
 	ca, err := pki.NewAuthority("acme", time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +116,7 @@ func (m *member) startBroker() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.broker, m.amqp = embedded.New(embedded.Config{}), l.Addr().String()
+	m.broker, m.amqp = embedded.New(embedded.Config{Users: map[string]embedded.User{"guest": {Password: "guest"}, "alice": {Password: "alice"}}}), l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- m.broker.Serve(ctx, l) }()
@@ -175,9 +181,14 @@ func freeUDPPort(t *testing.T) int {
 
 // channel is a client of the site's broker.
 func (m *member) channel() *amqp.Channel {
+	m.world.t.Helper()
+	return m.channelAs("guest")
+}
+
+func (m *member) channelAs(user string) *amqp.Channel {
 	t := m.world.t
 	t.Helper()
-	conn, err := amqp.Dial("amqp://guest:guest@" + m.amqp + "/")
+	conn, err := amqp.Dial("amqp://" + user + ":" + user + "@" + m.amqp + "/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,4 +272,93 @@ func (m *member) bodies(queue string) []string {
 		out = append(out, body)
 	}
 	return out
+}
+
+// client asks the site's router over its admin socket.
+func (m *member) client() *admin.Client {
+	c := admin.NewClient(filepath.Join(m.dir(), "data", "admin.sock"))
+	m.world.t.Cleanup(c.Close)
+	return c
+}
+
+func (m *member) status() *admin.Status {
+	st, err := m.client().Status(m.world.t.Context())
+	if err != nil {
+		return &admin.Status{} // not up yet: the caller looks again
+	}
+	return st
+}
+
+// laneIn is what status says of the lane that ends here.
+func (m *member) laneIn(lane string) admin.InLane {
+	for _, l := range m.status().In {
+		if l.Lane == lane {
+			return l
+		}
+	}
+	return admin.InLane{}
+}
+
+func (m *member) laneOut(lane string) admin.OutLane {
+	for _, l := range m.status().Out {
+		if l.Lane == lane {
+			return l
+		}
+	}
+	return admin.OutLane{}
+}
+
+// receipted waits until every destination has receipted everything that the lane assigned, and it assigned so many.
+func (m *member) receipted(lane string, last federation.Offset) {
+	m.world.t.Helper()
+	eventually(m.world.t, fmt.Sprintf("lane %s receipted to %d", lane, last), func() bool {
+		l := m.laneOut(lane)
+		for _, d := range l.Destinations {
+			if d.Receipted != last {
+				return false
+			}
+		}
+		return l.LastAssigned == last
+	})
+}
+
+// balanced fails the test unless the books of the running router balance.
+func (m *member) balanced() {
+	t := m.world.t
+	t.Helper()
+	books, err := m.client().Books(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range books.Lines {
+		if !line.Balanced {
+			t.Errorf("books of %s: %s %s → %s: %s", m.id, line.Side, line.Lane, line.Destination, line.Problem)
+		}
+	}
+}
+
+// firsts are the first appearances, flagged or not, in their order.
+func firsts(bodies []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, b := range bodies {
+		if b = strings.TrimSuffix(b, "*"); !seen[b] {
+			seen[b] = true
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// unrepeated fails the test when an unflagged message had appeared before (G3).
+func unrepeated(t *testing.T, bodies []string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, b := range bodies {
+		name, flagged := strings.CutSuffix(b, "*")
+		if seen[name] && !flagged {
+			t.Errorf("%s appears again, unflagged", name)
+		}
+		seen[name] = true
+	}
 }
