@@ -12,7 +12,8 @@ import (
 	"cloudqueue/localbroker/amqpwire"
 )
 
-// attachment is one incarnation of a consumer: its channel's sink, and what the channel has brought. Guarded by the consumer's mu.
+// attachment is one incarnation of a consumer: its channel's sink, and what the channel has brought. Guarded by the consumer's mu, but for tag and
+// consumers, which are the keeper's.
 type attachment struct {
 	consumer    *Consumer
 	incarnation uint64
@@ -24,9 +25,13 @@ type attachment struct {
 	delivered uint64                    // last tag that arrived
 	handed    uint64                    // last tag that Next gave
 	settled   uint64                    // last tag that was acked
-	fewer     bool                      // larger messages came: ask for fewer
+	renew     bool                      // another number of messages is to be asked for
+	resting   bool                      // nothing is asked for until what is held fits the budget
 	why       error                     // why it is over; nil while it is not
 	ended     chan struct{}             // closed when why is set
+
+	tag       string // of the consumer on the broker; empty while there is none
+	consumers int    // that there have been
 }
 
 var (
@@ -69,7 +74,7 @@ func (a *attachment) keep(d federation.Delivery) (more bool) {
 	a.ready.push(d)
 	wakeUp(c.arrived)
 	if c.prefetch.seen(size) {
-		a.fewer = true
+		a.renew = true
 		c.wakeKeeper()
 	}
 	if c.prefetch.over(a.held, a.sizes.len()) {
@@ -87,8 +92,14 @@ func (a *attachment) settle(upTo uint64) bool {
 	for ; a.settled < upTo; a.settled++ {
 		a.held -= a.sizes.pop()
 	}
+	if a.resting && a.fits() {
+		a.consumer.wakeKeeper()
+	}
 	return true
 }
+
+// fits tells whether what is held leaves room for all that would be asked for.
+func (a *attachment) fits() bool { return a.held <= a.consumer.prefetch.budget }
 
 // finish ends the incarnation: nothing of it is given or acked any more. The caller holds mu.
 func (a *attachment) finish(why error) {
@@ -144,11 +155,10 @@ func (c *Consumer) serve(ctx context.Context) error {
 	}
 	defer ch.leave()
 	a.wire = ch.wire
-	tag, err := c.consume(ctx, ch, a, 0)
-	if err != nil {
+	if err := c.consume(ctx, ch, a); err != nil {
 		return errors.Join(err, c.brokersWord(a))
 	}
-	return c.keep(ctx, ch, a, tag, asserted)
+	return c.keep(ctx, ch, a, asserted)
 }
 
 // brokersWord gives the broker's reason for the end of an incarnation, which says more than the library's error.
@@ -176,27 +186,30 @@ func (c *Consumer) detach(a *attachment) {
 	c.changed.fire()
 }
 
-// consume asks for as many messages as the prefetch allows at this moment. The n-th consumer of a channel replaces the one before: RabbitMQ
-// applies a prefetch only to the consumers that follow it.
-func (c *Consumer) consume(ctx context.Context, ch *channel, a *attachment, n int) (tag string, err error) {
+// nextTag names the next consumer on the broker.
+func (a *attachment) nextTag() string {
+	a.consumers++
+	return fmt.Sprintf("cloudqueue-%d-%d", a.incarnation, a.consumers)
+}
+
+// consume asks for as many messages as the prefetch allows at this moment.
+func (c *Consumer) consume(ctx context.Context, ch *channel, a *attachment) error {
 	c.mu.Lock()
 	count := c.prefetch.count()
-	a.fewer = false
+	a.renew, a.resting = false, false
 	c.mu.Unlock()
-	tag = fmt.Sprintf("cloudqueue-%d-%d", a.incarnation, n)
-	err = ch.call(ctx, "consume", func(lib *amqp.Channel) error {
+	a.tag = a.nextTag()
+	return ch.call(ctx, "consume", func(lib *amqp.Channel) error {
 		if err := lib.Qos(count, 0, false); err != nil {
 			return err
 		}
-		_, err := lib.Consume(c.queue, tag, false, true, false, false, nil) // its chan stays empty: deliveries go to the sink
+		_, err := lib.Consume(c.queue, a.tag, false, true, false, false, nil) // its chan stays empty: deliveries go to the sink
 		return err
 	})
-	return tag, err
 }
 
 // keep serves wishes until the incarnation ends.
-func (c *Consumer) keep(ctx context.Context, ch *channel, a *attachment, tag string, asserted assertion) error {
-	consumers := 0
+func (c *Consumer) keep(ctx context.Context, ch *channel, a *attachment, asserted assertion) error {
 	c.show(asserted)
 	tick := time.NewTicker(c.broker.cfg.Reassert)
 	defer tick.Stop()
@@ -206,7 +219,7 @@ func (c *Consumer) keep(ctx context.Context, ch *channel, a *attachment, tag str
 		case <-a.ended:
 			return c.brokersWord(a)
 		case <-ctx.Done():
-			return c.release(ctx, ch, a, tag)
+			return c.release(ctx, ch, a)
 		case <-c.kick:
 		case <-tick.C:
 			due = true
@@ -214,24 +227,20 @@ func (c *Consumer) keep(ctx context.Context, ch *channel, a *attachment, tag str
 			due = true
 		}
 		if paused, closed := c.wishes(); paused || closed {
-			return c.release(ctx, ch, a, tag)
+			return c.release(ctx, ch, a)
 		}
-		if c.wantsOtherPrefetch(a, due) {
-			consumers++
-			next, err := c.renew(ctx, ch, a, tag, consumers)
-			if err != nil {
-				return errors.Join(err, c.brokersWord(a))
-			}
-			tag = next
+		if err := c.adjust(ctx, ch, a); err != nil {
+			return errors.Join(err, c.brokersWord(a))
 		}
-		if due || c.askedSince(asserted) {
-			next, err := c.assert(ctx, ch.session)
-			if err != nil {
-				return err
-			}
-			asserted = next
-			c.show(asserted)
+		if !due && !c.askedSince(asserted) {
+			continue
 		}
+		next, err := c.assert(ctx, ch.session)
+		if err != nil {
+			return err
+		}
+		asserted = next
+		c.show(asserted)
 	}
 }
 
@@ -241,26 +250,40 @@ func (c *Consumer) askedSince(asserted assertion) bool {
 	return c.asked != asserted.asked
 }
 
-func (c *Consumer) wantsOtherPrefetch(a *attachment, period bool) bool {
+// adjust replaces the consumer on the same channel when another number of messages is to be asked for: RabbitMQ applies a prefetch only to the
+// consumers that follow it. What is unacked stays unacked, order stays; the next consumer waits until what is held fits the budget.
+func (c *Consumer) adjust(ctx context.Context, ch *channel, a *attachment) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return a.fewer || period && c.prefetch.tick()
+	renew := a.renew && a.tag != ""
+	c.mu.Unlock()
+	if renew {
+		if err := cancel(ctx, ch, a); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	fits := a.fits()
+	a.resting = a.tag == "" && !fits
+	c.mu.Unlock()
+	if a.tag != "" || !fits {
+		return nil
+	}
+	return c.consume(ctx, ch, a)
 }
 
-// renew replaces the consumer on the same channel: what is unacked stays unacked, order stays.
-func (c *Consumer) renew(ctx context.Context, ch *channel, a *attachment, tag string, n int) (string, error) {
-	err := ch.call(ctx, "cancel", func(lib *amqp.Channel) error { return lib.Cancel(tag, false) })
-	if err != nil {
-		return "", err
-	}
-	return c.consume(ctx, ch, a, n)
+func cancel(ctx context.Context, ch *channel, a *attachment) error {
+	tag := a.tag
+	a.tag = ""
+	return ch.call(ctx, "cancel", func(lib *amqp.Channel) error { return lib.Cancel(tag, false) })
 }
 
 // release gives everything back, in order: no more deliveries, then one nack for all of them, then the channel.
-func (c *Consumer) release(ctx context.Context, ch *channel, a *attachment, tag string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingGrace)
-	defer cancel()
-	err := ch.call(ctx, "cancel", func(lib *amqp.Channel) error { return lib.Cancel(tag, false) })
+func (c *Consumer) release(ctx context.Context, ch *channel, a *attachment) (err error) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), closingGrace)
+	defer stop()
+	if a.tag != "" {
+		err = cancel(ctx, ch, a)
+	}
 	a.stop(errOver)
 	if err == nil {
 		ch.wire.nack()

@@ -132,7 +132,10 @@ func (c *Config) target() (target, error) {
 	if name := u.User.Username(); c.Username == "" {
 		c.Username = name
 	}
-	if c.Username == "" && c.Password == "" {
+	if c.Username == "" && c.Password != "" {
+		return target{}, errors.New("there is a password and no user name: write username beside it")
+	}
+	if c.Username == "" {
 		c.Username, c.Password = "guest", "guest"
 	}
 	if err := c.readParameters(u.Query()); err != nil {

@@ -265,6 +265,23 @@ func TestSilentBrokerIsFoundByItsMissingHeartbeats(t *testing.T) {
 	})
 }
 
+func TestAnswerThatNobodyAskedForEndsTheConnection(t *testing.T) {
+	inScript(t, func(p *peer) { p.alive = true }, func(s *scripted) {
+		p, incarnation, peer := s.publisher()
+		var o outcomes
+		p.Publish(s.ctx, incarnation, message("e", "k", "1"), o.of("1"))
+		synctest.Wait()
+		go peer.method(1, 60<<16|11, "") // basic.qos-ok
+		time.Sleep(31 * time.Second)
+		if got := o.get("1"); got.Kind != federation.Unknown || !strings.Contains(got.Text, "nobody asked for") {
+			t.Fatalf("%+v", got)
+		}
+		time.Sleep(time.Minute)
+		_, err := p.Acquire(s.ctx)
+		must(t, err)
+	})
+}
+
 func TestCallWithoutAnAnswerEndsTheConnection(t *testing.T) {
 	hangs := func(p *peer) { p.alive, p.silent[50<<16|10] = true, true } // queue.declare
 	inScript(t, hangs, func(s *scripted) {

@@ -168,8 +168,8 @@ func TestAlarmHoldsPublishesAndLosesNone(t *testing.T) {
 		w.broker.SetAlarm(false)
 		<-published
 		for i := range 100 {
-			if got := w.nextBody(c); got != fmt.Sprint(i) {
-				t.Fatalf("%q at %d", got, i)
+			if got := w.take(c, 1); string(got.Message.Body) != fmt.Sprint(i) {
+				t.Fatalf("%q at %d", got.Message.Body, i)
 			}
 		}
 		synctest.Wait()

@@ -61,7 +61,25 @@ func dial(ctx context.Context, cfg *Config, to *target, name string) (*session, 
 		return nil, err
 	}
 	s.wire.silence.Store(int64(s.client.Config.Heartbeat * 3 / 2)) // RabbitMQ sends one each half interval
+	s.start(s.watchReader)
 	return s, nil
+}
+
+// watchReader ends the session when the library does not come back to read: an answer that nobody asked for makes it wait for ever, and
+// then no read is there to time out.
+func (s *session) watchReader() {
+	tick := time.NewTicker(s.cfg.CallTimeout)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.wire.gone:
+			return
+		case <-tick.C:
+		}
+		if left := s.wire.left.Load(); left != 0 && time.Since(time.Unix(0, left)) > s.cfg.CallTimeout {
+			s.wire.kill(errors.New("the broker sent an answer that nobody asked for"))
+		}
+	}
 }
 
 // handshakeError prefers what says more: the broker's word, then the end of the socket, then the library's guess.

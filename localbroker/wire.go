@@ -27,6 +27,8 @@ type wire struct {
 	bodyMax  int64
 	silence  atomic.Int64 // time.Duration that a read may wait
 
+	left atomic.Int64 // when Read last returned to the library, in ns since 1970; 0 while it reads
+
 	in       []byte // owned by the goroutine that calls Read
 	from, to int    // unread bytes of in
 	out      []byte // rest of a frame for the library, a view into in
@@ -75,6 +77,8 @@ func newWire(conn io.ReadWriteCloser, frameMax int, bodyMax int64) *wire {
 
 // Read gives the library the next bytes that are for it, and serves the sinks meanwhile.
 func (w *wire) Read(p []byte) (int, error) {
+	w.left.Store(0)
+	defer func() { w.left.Store(time.Now().UnixNano()) }()
 	for len(w.out) == 0 {
 		frame, err := w.nextFrame()
 		if err == nil {
