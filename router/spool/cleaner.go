@@ -46,10 +46,15 @@ func (s *Spool) freeDead(ctx context.Context) error {
 	if len(numbers) == 0 {
 		return nil
 	}
-	if err := s.commitOwn(ctx, encoded{kind: typeMoved, flags: flagCritical, payload: appendMoved(nil, numbers), moved: numbers}); err != nil {
+	if err := s.commitOwn(ctx, movedRecord(numbers)); err != nil {
 		return err
 	}
 	return s.removeGarbage(ctx)
+}
+
+// movedRecord says that segments are free to be removed.
+func movedRecord(numbers []uint64) encoded {
+	return encoded{kind: typeMoved, flags: flagCritical, payload: appendMoved(nil, numbers), moved: numbers}
 }
 
 // dead lists the closed segments without live batches, needed parking records or records of unknown types.
@@ -119,16 +124,18 @@ func (s *Spool) rewrite(ctx context.Context, g *segment) error {
 		}
 		s.errands(ctx)
 	}
-	numbers := []uint64{g.number()}
-	if err := s.commitOwn(ctx, encoded{kind: typeMoved, flags: flagCritical, payload: appendMoved(nil, numbers), moved: numbers}); err != nil {
+	if err := s.commitOwn(ctx, movedRecord([]uint64{g.number()})); err != nil {
 		return err
 	}
 	s.logger.Debug("segment cleaned", "segment", g.number())
 	return s.removeGarbage(ctx)
 }
 
-// keepBroken leaves a segment that cannot be read: nothing stored is deleted because of that.
+// keepBroken leaves a segment that cannot be read: nothing stored is deleted because of that. One that the writer has freed meanwhile is no loss.
 func (s *Spool) keepBroken(g *segment, err error) error {
+	if s.gone(g) {
+		return nil
+	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

@@ -41,6 +41,19 @@ func (p *parking) state(id ParkID) *parkState {
 	return s
 }
 
+// add notes PARK and UNPARK records of one segment in the order in which they stand: of two in one group the later wins.
+func (p *parking) add(g *segment, parks []parkPlace, unparks []ownID) {
+	for len(parks)+len(unparks) > 0 {
+		if len(unparks) == 0 || len(parks) > 0 && parks[0].at.position < unparks[0].at.position {
+			p.park(parks[0], g)
+			parks = parks[1:]
+			continue
+		}
+		p.unpark(unparks[0], g)
+		unparks = unparks[1:]
+	}
+}
+
 // park notes a PARK record.
 func (p *parking) park(at parkPlace, g *segment) {
 	s := p.state(at.info.ID)

@@ -69,12 +69,7 @@ func (s *state) addIndex(g *segment, lane func(yield func(laneKey, []run) bool),
 			s.index.add(key, r, g)
 		}
 	}
-	for _, p := range parks {
-		s.parks.park(p, g)
-	}
-	for _, u := range unparks {
-		s.parks.unpark(u, g)
-	}
+	s.parks.add(g, parks, unparks)
 }
 
 func (c *content) runs(yield func(laneKey, []run) bool) {

@@ -3,10 +3,12 @@ package spool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
+
+	"cloudqueue/federation"
 )
 
 // Run writes what is submitted and keeps the segments in order, until Close has let it write everything (nil), its context ends, or another process has claimed
@@ -114,9 +116,12 @@ func (s *Spool) tryWrite(ctx context.Context, group []*submission) error {
 	b := builder{header: &o.header, at: o.valid, buf: s.buffer[:0], durable: s.last}
 	pending := newContent()
 	b.group(lsn, group, pending)
-	last := lsn
 	if o.first == 0 {
-		last = b.checkpoint(lsn+1, s.checkpointNow(), pending)
+		moved, err := s.layOutHead(&b, lsn+1, pending)
+		if err != nil {
+			return err
+		}
+		group = append(slices.Clip(group), moved)
 	}
 	s.keepBuffer(b.buf)
 	if err := o.append(ctx, b.buf); err != nil {
@@ -124,10 +129,25 @@ func (s *Spool) tryWrite(ctx context.Context, group []*submission) error {
 		return err
 	}
 	s.publish(o, pending, int64(len(b.buf)), group)
-	if last != pending.last {
-		panic(fmt.Sprintf("spool: wrote up to group %d, published %d", last, pending.last))
-	}
 	return nil
+}
+
+// layOutHead appends what begins a segment, behind the group that may stand elsewhere too: MOVED for what is dead by then, so that segments of marks alone
+// go as fast as they come, and a CHECKPOINT.
+func (s *Spool) layOutHead(b *builder, lsn federation.LSN, pending *content) (*submission, error) {
+	numbers := s.dead()
+	moved, err := newSubmission()
+	if len(numbers) > 0 {
+		moved, err = newSubmission(movedRecord(numbers))
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.group(lsn, []*submission{moved}, pending)
+	c := s.checkpointNow()
+	c.segments = slices.DeleteFunc(c.segments, func(t tableEntry) bool { return slices.Contains(numbers, t.number) })
+	b.checkpoint(lsn+1, c, pending)
+	return moved, nil
 }
 
 // maxKeptBuffer is the bytes of the write buffer that stay between groups. Chosen: twice groupTarget; greater groups are rare.
@@ -221,12 +241,7 @@ func (s *Spool) publish(o *openSegment, pending *content, n int64, group []*subm
 	o.last = pending.last
 	s.index.addContent(o, pending)
 	o.others = append(o.others, pending.others...)
-	for _, p := range pending.parks {
-		s.state.parks.park(p, o.segment)
-	}
-	for _, u := range pending.unparks {
-		s.state.parks.unpark(u, o.segment)
-	}
+	s.state.parks.add(o.segment, pending.parks, pending.unparks)
 	for _, sub := range group {
 		for i := range sub.records {
 			s.apply(&sub.records[i])
