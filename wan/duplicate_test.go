@@ -12,7 +12,8 @@ import (
 )
 
 func TestTwoSidesThatDialAtOnceGetOneLink(t *testing.T) {
-	for _, late := range []time.Duration{0, 10 * time.Millisecond, 40 * time.Millisecond, 60 * time.Millisecond, 110 * time.Millisecond, 160 * time.Millisecond, 210 * time.Millisecond} {
+	// From both at the same moment to one long after the other, over every step of the hellos (25 ms each).
+	for late := time.Duration(0); late <= 200*time.Millisecond; late += 5 * time.Millisecond {
 		for _, first := range []string{"ams", "nyc"} {
 			t.Run(first+" "+late.String()+" earlier", func(t *testing.T) {
 				inWorld(t, 25*time.Millisecond, func(w *world) {
@@ -145,6 +146,35 @@ func TestASecondConnectionOfNoLinkIsRefused(t *testing.T) {
 			t.Error("was accepted")
 		}
 		nyc.wantRefused("no-such-link")
+	})
+}
+
+func TestAFrameOfTheLinkOnItsSecondConnectionCutsThatConnection(t *testing.T) {
+	inWorld(t, 25*time.Millisecond, func(w *world) {
+		nyc := w.site("nyc", "10.0.0.2").start(Peer{Site: "ams"})
+		first := w.rogue("ams", "10.0.0.1").connect(nyc)
+		go first.beat()
+		second := w.rogue("ams", "10.0.0.3").dial(nyc).openControl()
+		hello := second.hello()
+		hello.Connection = 1
+		second.write(second.control, federation.AppendPreamble(nil, federation.StreamPreamble{Kind: federation.StreamControl}))
+		second.send(hello)
+		second.ack()
+		second.send(federation.HelloAck{Hello: hello, Verdict: federation.OK})
+		sleep(time.Second)
+		if got := len(nyc.endpoint.Status()[0].Connections); got != 2 {
+			t.Fatalf("%d connections, want 2", got)
+		}
+
+		second.send(federation.Window{Lane: testLane(1), Generation: 1, Destination: federation.Destination{Site: "nyc"}, Next: 1})
+
+		if got := second.closed(time.Second); code(got.ErrorCode) != codeProtocol {
+			t.Errorf("closed with %v", got)
+		}
+		sleep(time.Second)
+		if _, frames, _ := nyc.handler.snapshot(); len(frames) != 0 || first.qc.Context().Err() != nil {
+			t.Errorf("%d frames were taken; connection 0: %v", len(frames), first.qc.Context().Err())
+		}
 	})
 }
 

@@ -133,25 +133,29 @@ func TestASilentPeerIsCut(t *testing.T) {
 }
 
 func TestAPeerThatNeverReadsIsCut(t *testing.T) {
-	inWorld(t, 20*time.Millisecond, func(w *world) {
-		nyc := w.site("nyc", "10.0.0.2").start(Peer{Site: "ams"})
-		r := w.rogue("ams", "10.0.0.1").connect(nyc)
-		began := time.Now()
-		go func() { // it lives, and shows no echo
-			for r.qc.Context().Err() == nil {
-				b, _ := federation.AppendFrame(nil, federation.Heartbeat{Sent: time.Now().Truncate(time.Millisecond)})
-				r.control.Write(b)
-				time.Sleep(time.Second)
-			}
-		}()
+	for name, echo := range map[string]time.Time{"no echo": {}, "the same echo for ever": time.UnixMilli(1)} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, 20*time.Millisecond, func(w *world) {
+				nyc := w.site("nyc", "10.0.0.2").start(Peer{Site: "ams"})
+				r := w.rogue("ams", "10.0.0.1").connect(nyc)
+				began := time.Now()
+				go func() {
+					for r.qc.Context().Err() == nil {
+						b, _ := federation.AppendFrame(nil, federation.Heartbeat{Sent: time.Now().Truncate(time.Millisecond), Echo: echo})
+						r.control.Write(b)
+						time.Sleep(time.Second)
+					}
+				}()
 
-		got := r.closed(10 * time.Second)
+				got := r.closed(10 * time.Second)
 
-		if d := time.Since(began); code(got.ErrorCode) != codeDead || d < 6500*time.Millisecond || d > 7500*time.Millisecond {
-			t.Errorf("closed after %s with %v, want 7 s", d, got)
-		}
-		sleep(time.Second)
-	})
+				if d := time.Since(began); code(got.ErrorCode) != codeDead || d < 6500*time.Millisecond || d > 7500*time.Millisecond {
+					t.Errorf("closed after %s with %v, want 7 s", d, got)
+				}
+				sleep(time.Second)
+			})
+		})
+	}
 }
 
 func TestAPeerThatReadsNoCopiesIsShownAsStalledAndTakesBoundedMemory(t *testing.T) {

@@ -46,7 +46,13 @@ type attempt struct {
 	peer        Peer
 	cancel      context.CancelFunc
 	established bool // TLS is through: the peer can be reached
-	yielded     bool // the peer's own attempt goes first
+	dropped     bool // another one goes first: the peer's own, or one to a new address
+}
+
+// drop gives an attempt up without counting it as a failure.
+func (a *attempt) drop() {
+	a.dropped = true
+	a.cancel()
 }
 
 func newNeighbour(e *Endpoint, p Peer) *neighbour {
@@ -73,6 +79,9 @@ func (n *neighbour) set(p Peer) {
 	if changed {
 		n.failures = 0
 		n.next = time.Now().Add(n.patience())
+		if n.attempt != nil {
+			n.attempt.drop()
+		}
 		poke(n.wake)
 	}
 }
@@ -143,7 +152,7 @@ func (n *neighbour) failed(a *attempt, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.attempt = nil
-	if a.yielded || n.ctx.Err() != nil {
+	if a.dropped || n.ctx.Err() != nil {
 		return
 	}
 	n.failures++
@@ -177,8 +186,7 @@ func (n *neighbour) contend(hello federation.Hello) *refusal {
 		duplicate.text = string(n.e.cfg.Site) + " is dialling, and its name is the lower one"
 		return duplicate
 	case a != nil:
-		a.yielded = true
-		a.cancel()
+		a.drop()
 	}
 	n.accepting++
 	return nil
@@ -209,8 +217,8 @@ func (n *neighbour) tryInstall(l *Link) (old *Link, err error) {
 	switch {
 	case n.ctx.Err() != nil || n.e.draining.Load():
 		return nil, ErrLinkDown
-	case l.dialled && n.attempt.yielded:
-		return nil, &refusal{reason: "duplicate-link", verdict: federation.Full, text: "the peer's own attempt goes first"}
+	case l.dialled && n.attempt.dropped:
+		return nil, &refusal{reason: "duplicate-link", verdict: federation.Full, text: "another attempt goes first"}
 	case n.link != nil:
 		return n.link, nil
 	}

@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// network is a datagram network in memory, for real and for virtual time: one delay, seeded loss, partitions. A packet waits at its receiver until
-// it is due, so packets of one pair keep their order.
+// network is a datagram network in memory, for real and for virtual time: one delay, one rate into each socket, seeded loss, partitions. A packet waits at
+// its receiver until it is due, so packets of one pair keep their order.
 type network struct {
 	mu      sync.Mutex
 	delay   time.Duration
 	loss    float64
+	rate    int // bytes per second into each socket; 0: no limit
 	random  *rand.Rand
 	sockets map[string]*socket
 	blocked map[[2]string]bool // by host, one way
@@ -61,10 +62,10 @@ func (n *network) send(from *net.UDPAddr, to net.Addr, b []byte) {
 	n.packets++
 	target := n.sockets[to.String()]
 	lost := n.blocked[[2]string{from.IP.String(), to.(*net.UDPAddr).IP.String()}] || n.loss > 0 && n.random.Float64() < n.loss
-	delay := n.delay
+	delay, rate := n.delay, n.rate
 	n.mu.Unlock()
 	if target != nil && !lost {
-		target.deliver(packet{slices.Clone(b), from, time.Now().Add(delay)})
+		target.deliver(packet{bytes: slices.Clone(b), from: from}, delay, rate)
 	}
 }
 
@@ -81,6 +82,7 @@ type socket struct {
 
 	mu       sync.Mutex
 	queue    []packet
+	busy     time.Time // until then the bottleneck is sending
 	deadline time.Time
 	closed   bool
 	changed  chan struct{} // closed and replaced at every change
@@ -89,13 +91,25 @@ type socket struct {
 // maxSocket is the socket's buffer in packets.
 const maxSocket = 8192
 
-func (s *socket) deliver(p packet) {
+// maxWait is how much may stand before the bottleneck.
+const maxWait = 50 * time.Millisecond
+
+func (s *socket) deliver(p packet, delay time.Duration, rate int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed && len(s.queue) < maxSocket {
-		s.queue = append(s.queue, p)
-		s.signal()
+	now := time.Now()
+	if s.busy.Before(now) {
+		s.busy = now
 	}
+	if s.closed || len(s.queue) == maxSocket || s.busy.Sub(now) > maxWait {
+		return
+	}
+	if rate > 0 {
+		s.busy = s.busy.Add(time.Duration(len(p.bytes)) * time.Second / time.Duration(rate))
+	}
+	p.due = s.busy.Add(delay)
+	s.queue = append(s.queue, p)
+	s.signal()
 }
 
 func (s *socket) signal() {
