@@ -285,6 +285,9 @@ func (s *JournalState) Committed(j Journal) {
 // while no mark is durable.
 func (s *JournalState) Durable() Journal { return cloneJournal(s.durable) }
 
+// DurableDone is Durable().Done: frames that end at or below it may be acked.
+func (s *JournalState) DurableDone() Offset { return s.durable.Done }
+
 // SetOriginStore notes the store that the origin has now; the next mark says it.
 func (s *JournalState) SetOriginStore(id StoreID) { s.mark.OriginStore = id }
 

@@ -1,7 +1,6 @@
 package federation
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -33,6 +32,17 @@ type laneWorld struct {
 	appeared map[Offset]bool
 	excused  map[Offset]bool // parked, refused or found expired: may appear late, flagged
 	faults   bool            // some happened: repairs and flags are allowed
+
+	rewound  bool
+	ended    map[content]bool // delivered, parked or expired, by the batch they came from
+	taken    map[Offset]*laneBatch
+	answered func(t *rapid.T, b *laneBatch, v Verdict) // sees what the destination says to each frame
+}
+
+// content is an offset of one branch of a lane.
+type content struct {
+	batch  *laneBatch
+	offset Offset
 }
 
 type laneBatch struct {
@@ -55,7 +65,13 @@ type publish struct {
 const worldLimit = 5 // offsets unfinished at once
 
 func newLaneWorld() *laneWorld {
-	w := &laneWorld{epoch: 1, store: StoreID{1}, born: start, window: map[*laneBatch]bool{}, appeared: map[Offset]bool{}, excused: map[Offset]bool{}}
+	w := &laneWorld{epoch: 1, store: StoreID{1}, born: start, window: map[*laneBatch]bool{}, appeared: map[Offset]bool{}, excused: map[Offset]bool{},
+		ended: map[content]bool{}, taken: map[Offset]*laneBatch{}}
+	w.answered = func(t *rapid.T, b *laneBatch, v Verdict) {
+		if v == Conflict {
+			t.Fatalf("conflict on %v without a rewound origin; journal %+v", b, w.state.Mark())
+		}
+	}
 	w.durable.member = Membership{Destination: sampleDest, Join: 1}
 	w.pending = w.durable
 	w.restartOrigin()
@@ -148,37 +164,54 @@ func (w *laneWorld) loseLink() {
 func (w *laneWorld) arrive(t *rapid.T, i int) {
 	b := w.net[i]
 	w.net = slices.Delete(w.net, i, i+1)
-	switch w.state.Judge(b.span, b.seal) {
-	case OK:
+	verdict := w.state.Judge(b.span, b.seal)
+	if verdict == OK {
 		w.window[b] = true
-	case Conflict:
-		t.Fatalf("conflict on %v without a rewound origin; journal %+v", b, w.state.Mark())
 	}
+	w.answered(t, b, verdict)
 }
 
 // The destination.
 
-func (w *laneWorld) ackFrames() {
-	maps.DeleteFunc(w.window, func(b *laneBatch, _ bool) bool { return b.span.Last <= w.state.Durable().Done })
+// ackFrames judges the frames again that done has passed.
+func (w *laneWorld) ackFrames(t *rapid.T) {
+	for b := range w.window {
+		if b.span.Last <= w.state.DurableDone() {
+			delete(w.window, b)
+			w.answered(t, b, w.state.Judge(b.span, b.seal))
+		}
+	}
+}
+
+// holding gives a batch of the window from which n may be taken; the latest branch if there are several.
+func (w *laneWorld) holding(n Offset) (held *laneBatch) {
+	for b := range w.window {
+		if b.span.Contains(n) && w.state.Judge(b.span, b.seal) == OK && (held == nil || b.seal > held.seal) {
+			held = b
+		}
+	}
+	return held
 }
 
 // take takes the next offset if its batch is there; expired: its time is over.
 func (w *laneWorld) take(t *rapid.T, expired bool) bool {
 	n := w.state.Next()
-	if n > w.last || !w.window[w.batchAt(n)] {
+	b := w.holding(n)
+	if b == nil {
 		return false
 	}
-	step := w.state.Take(n, w.batchAt(n).seal)
+	step := w.state.Take(n, b.seal)
 	switch step {
 	case StepPublish, StepFlagged:
+		w.taken[n] = b
 		if expired {
-			w.excused[n] = true
+			w.excused[n], w.ended[content{b, n}] = true, true
 			w.state.End(n, EndExpired)
 			break
 		}
 		w.socket = append(w.socket, publish{n, step == StepFlagged})
 	case StepReserve:
-		if w.state.Reserve(w.batchAt(n).span.Last, 0) {
+		if w.state.Reserve(b.span.Last, 0) {
 			w.mark()
 		}
 		return false
@@ -205,13 +238,13 @@ func (w *laneWorld) mark() bool {
 	return changed
 }
 
-func (w *laneWorld) syncLog(upTo int) {
+func (w *laneWorld) syncLog(t *rapid.T, upTo int) {
 	for ; w.synced < upTo; w.synced++ {
 		if j, ok := w.log[w.synced].(Journal); ok {
 			w.state.Committed(j)
 		}
 	}
-	w.ackFrames()
+	w.ackFrames(t)
 }
 
 // crash ends the destination's process: the broker still takes some of what is in the socket, the disk has a prefix of the
@@ -276,7 +309,7 @@ func (w *laneWorld) broker(t *rapid.T, o outcome) {
 		w.excused[p.offset] = true
 		w.state.Fail(p.offset)
 	case outcomeReturned:
-		w.excused[p.offset] = true
+		w.excused[p.offset], w.ended[content{w.taken[p.offset], p.offset}] = true, true
 		w.log = append(w.log, p.offset) // PARK: before any later mark
 		w.state.End(p.offset, EndParked)
 	}
@@ -295,7 +328,10 @@ func (w *laneWorld) channel(t *rapid.T, appear int) {
 
 // appear is where G2 and G3 are checked.
 func (w *laneWorld) appear(t *rapid.T, p publish) {
-	if !p.flagged {
+	if slices.Contains(w.log, any(p.offset)) {
+		t.Fatalf("G1: offset %d is parked, and appears", p.offset)
+	}
+	if !p.flagged && !w.rewound {
 		if w.appeared[p.offset] {
 			t.Fatalf("G3: offset %d appears unflagged a second time; queue %v", p.offset, w.queue)
 		}
@@ -313,7 +349,7 @@ func (w *laneWorld) appear(t *rapid.T, p publish) {
 	if !w.faults && p.flagged {
 		t.Fatalf("offset %d is flagged in a run without faults", p.offset)
 	}
-	w.appeared[p.offset] = true
+	w.appeared[p.offset], w.ended[content{w.taken[p.offset], p.offset}] = true, true
 	w.queue = append(w.queue, p)
 }
 

@@ -1,6 +1,7 @@
 package federation
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func (w *laneWorld) heal(t *rapid.T) {
 				moved = true
 			}
 			moved = w.mark() || moved
-			w.syncLog(len(w.log))
+			w.syncLog(t, len(w.log))
 			w.takeReceipt()
 			w.commitOrigin()
 			w.check(t)
@@ -82,8 +83,8 @@ func (w *laneWorld) moves() []func(*rapid.T) {
 		func(*rapid.T) { w.send() },
 		func(*rapid.T) { w.retry() },
 		func(*rapid.T) { w.mark() },
-		func(t *rapid.T) { w.syncLog(w.synced + draw(t, "records", len(w.log)-w.synced)) },
-		func(*rapid.T) { w.syncLog(len(w.log)) },
+		func(t *rapid.T) { w.syncLog(t, w.synced+draw(t, "records", len(w.log)-w.synced)) },
+		func(t *rapid.T) { w.syncLog(t, len(w.log)) },
 		func(*rapid.T) { w.takeReceipt() },
 		func(*rapid.T) { w.commitOrigin() },
 		func(*rapid.T) {
@@ -191,5 +192,38 @@ func TestNothingIsFlaggedWithoutFaults(t *testing.T) {
 			w.check(t)
 		}
 		w.heal(t)
+	})
+}
+
+// The origin's store is put back to what it was, again and again, and frames of all branches are about: bytes that were never
+// finished are never called a duplicate (that is: acked, and forgotten by who holds them).
+func TestABranchOfALaneIsNeverTakenForARepeatOfAnother(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newLaneWorld()
+		w.faults = true
+		w.seal(2)
+		w.sync()
+		all := slices.Clone(w.batches)
+		w.answered = func(t *rapid.T, b *laneBatch, v Verdict) {
+			for n := b.span.First; v == DupOK && n <= b.span.Last; n++ {
+				if !w.ended[content{b, n}] {
+					t.Fatalf("offset %d of the branch sealed in epoch %d is DUP_OK, what ended was sealed in %d; journal %+v", n, b.seal, w.taken[n].seal, w.state.Mark())
+				}
+			}
+		}
+		for range 1 + draw(t, "rewinds", 4) {
+			batches, last, durable := slices.Clone(w.batches), w.last, w.durable
+			w.walk(t, draw(t, "moves to be lost", 60))
+			all = append(all, w.batches[len(batches):]...)
+			w.crash(t, draw(t, "appear", len(w.socket)), w.synced+draw(t, "log", len(w.log)-w.synced))
+			w.batches, w.last, w.durable, w.rewound = batches, last, durable, true
+			w.epoch++
+			w.restartOrigin()
+			for range draw(t, "frames of any branch", 6) {
+				w.net = append(w.net, all[draw(t, "batch", len(all)-1)])
+			}
+			w.walk(t, draw(t, "moves after", 60))
+			all = append(all, w.batches[len(batches):]...)
+		}
 	})
 }
