@@ -155,7 +155,7 @@ func encodeMethod(name string, words []string) (methodID, []byte) {
 	}
 	number := func() uint64 { n, _ := strconv.ParseUint(next(), 10, 64); return n }
 	var b []byte
-	for i, kind := range arguments[id] {
+	for i, kind := range methodForms[id] {
 		switch kind {
 		case 'o':
 			b = append(b, flags)
@@ -274,15 +274,21 @@ func (r *runner) do(command string) {
 	case "method":
 		p.send(frameOf(frameMethod, channel, must(hex.DecodeString(words[2]))))
 	case "frame":
-		p.send(frameOf(byte(must(strconv.Atoi(words[2]))), channel, must(hex.DecodeString(append(words, "")[3]))))
+		p.send(frameOf(byte(must(strconv.Atoi(words[2]))), channel, must(hex.DecodeString(unquoted(words[3])))))
 	case "publish":
 		r.publish(p, channel, words[2:])
 	default:
 		id, args := encodeMethod(words[1], words[2:])
 		r.names.note(id, words)
 		p.method(channel, id, args)
+		if !unanswered[id] && indexOf(words, "no-wait") < 0 {
+			r.waitFor(func() bool { return p.spoke(channel) })
+		}
 	}
 }
+
+// unanswered methods get no reply when all is well.
+var unanswered = map[methodID]bool{basicAck: true, basicReject: true, basicNack: true, basicRecoverAsync: true, channelCloseOK: true}
 
 func frameOf(kind byte, channel uint16, payload []byte) []byte {
 	return endFrame(append(beginFrame(nil, kind, channel), payload...), 0)

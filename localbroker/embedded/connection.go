@@ -73,9 +73,12 @@ func (c *connection) converse() error {
 	for err == nil {
 		c.pause()
 		err = c.frame()
-		if refused := (*exception)(nil); errors.As(err, &refused) {
-			c.leave(refused)
-			err = nil
+		switch why := err.(type) {
+		case *exception:
+			c.leave(why)
+			err = nil // until close-ok
+		case desync:
+			c.leave(why.exception)
 		}
 	}
 	if errors.Is(err, errGoodbye) {

@@ -24,6 +24,27 @@ const (
 
 type publishFlags struct{ mandatory bool }
 
+// unexpected is the exception for a frame of a kind that cannot come next.
+func (c *content) unexpected(kind byte) *exception {
+	switch {
+	case c.expected == expectMethod && kind != frameMethod:
+		return fail(replyUnexpectedFrame, "expected method frame, got non method frame instead")
+	case c.expected == expectHeader && kind != frameHeader:
+		return fail(replyUnexpectedFrame, "expected content header for class %d, got non content header frame instead", basicClass)
+	case c.expected == expectBody && kind != frameBody:
+		return fail(replyUnexpectedFrame, "expected content body, got non content body frame instead")
+	}
+	return nil
+}
+
+// method is what an exception names as the method that failed.
+func (c *content) method() methodID {
+	if c.expected == expectMethod {
+		return 0
+	}
+	return basicPublish
+}
+
 func (c *content) reset() { *c = content{} }
 
 // begin notes a basic.publish.
@@ -47,11 +68,11 @@ func (ch *channel) beginPublish(d *decoder) *exception {
 //	class short · weight short · body size longlong · properties
 func (ch *channel) header(payload []byte) *exception {
 	c := &ch.content
-	if c.expected != expectHeader {
-		return fail(replyUnexpectedFrame, "unexpected content header frame on channel %d", ch.id)
+	if refused := c.unexpected(frameHeader); refused != nil {
+		return refused
 	}
 	if len(payload) < 14 {
-		return fail(replyFrameError, "content header of %d bytes", len(payload))
+		return badFrame(frameHeader, payload, "unknown_frame")
 	}
 	if class := binary.BigEndian.Uint16(payload); class != basicClass {
 		return fail(replyUnexpectedFrame, "expected content header for class %d, got one for class %d instead", basicClass, class)
@@ -72,8 +93,8 @@ func (ch *channel) header(payload []byte) *exception {
 // that a body of one frame gets its exact size at once.
 func (ch *channel) room(n int) ([]byte, *exception) {
 	c := &ch.content
-	if c.expected != expectBody {
-		return nil, fail(replyUnexpectedFrame, "unexpected content body frame on channel %d", ch.id)
+	if refused := c.unexpected(frameBody); refused != nil {
+		return nil, refused
 	}
 	have := len(c.body)
 	if int64(have)+int64(n) > c.size {

@@ -1,6 +1,9 @@
 package embedded
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // frame takes one frame and does what it says. The error is an *exception that ends the connection, errGoodbye, or the
 // connection's own.
@@ -22,9 +25,9 @@ func (c *connection) frame() error {
 	case frameHeader:
 		return c.header(start.channel, payload)
 	case frameHeartbeat:
-		return nil
+		return heartbeatFault(start)
 	}
-	return fail(replyFrameError, "type %d, unknown frame type", start.kind)
+	return badFrame(start.kind, payload, "unknown_frame")
 }
 
 // room is scratch memory for a payload, valid until the next frame.
@@ -37,22 +40,25 @@ func (c *connection) room(size int) []byte {
 
 func (c *connection) method(number uint16, payload []byte) error {
 	if len(payload) < 4 {
-		return fail(replyFrameError, "method frame of %d bytes", len(payload))
+		return badFrame(frameMethod, payload, "unknown_frame")
 	}
 	id := methodID(binary.BigEndian.Uint32(payload))
 	d := &decoder{rest: payload[4:]}
+	if _, known := methodForms[id]; !known {
+		return fmt.Errorf("method %d.%d does not exist", id>>16, id&0xffff) // RabbitMQ says nothing either
+	}
 	if number == 0 {
 		return c.connectionMethod(id, d)
 	}
 	ch, ignored, refused := c.channelFor(number, id)
 	if refused != nil {
-		c.leaveAt(refused, id)
+		c.leaveAt(refused, refused.during(id))
 	}
 	if refused != nil || ignored {
 		return nil
 	}
-	if ch.content.expected != expectMethod {
-		c.leaveAt(fail(replyUnexpectedFrame, "expected content header for class 60, got non content header frame instead"), id)
+	if refused := ch.content.unexpected(frameMethod); refused != nil {
+		c.leaveAt(refused, ch.content.method())
 		return nil
 	}
 	if id != basicPublish {
@@ -64,7 +70,7 @@ func (c *connection) method(number uint16, payload []byte) error {
 
 func (c *connection) do(ch *channel, id methodID, d *decoder) *exception {
 	if !wellFormed(id, d.rest) {
-		return fail(replySyntaxError, "the arguments of method %d.%d cannot be decoded", id>>16, id&0xffff)
+		return undecodable(d.rest)
 	}
 	c.broker.mu.Lock()
 	defer c.broker.unlock()
@@ -94,11 +100,11 @@ func (c *connection) channelFor(number uint16, id methodID) (ch *channel, ignore
 }
 
 func (c *connection) openChannel(number uint16, id methodID) *exception {
+	if len(c.channels) >= int(c.channelMax) {
+		return fail(replyNotAllowed, "number of channels opened (%d) has reached the negotiated channel_max (%d)", len(c.channels), c.channelMax)
+	}
 	if id != channelOpen {
 		return fail(replyChannelError, "expected 'channel.open'")
-	}
-	if number > c.channelMax {
-		return fail(replyNotAllowed, "number of channels opened (%d) has reached the negotiated channel_max (%d)", len(c.channels), c.channelMax)
 	}
 	c.channels[number] = newChannel(c, number)
 	c.out.method(number, channelOpenOK, []byte{0, 0, 0, 0})
@@ -145,7 +151,7 @@ func (c *connection) header(number uint16, payload []byte) error {
 	if ch == nil {
 		return nil
 	}
-	c.judge(ch, basicPublish, ch.header(payload))
+	c.judge(ch, ch.content.method(), ch.header(payload))
 	c.blockWhileAlarmed()
 	return c.publishIfComplete(ch)
 }
@@ -161,7 +167,8 @@ func (c *connection) body(start frameStart) error {
 	}
 	into, refused := ch.room(start.size)
 	if refused != nil {
-		return refused
+		c.leaveAt(refused, ch.content.method())
+		into = c.room(start.size)
 	}
 	if err := c.in.payload(start, into); err != nil {
 		return err
@@ -195,7 +202,8 @@ func (c *connection) publish(ch *channel, content content) *exception {
 // connectionMethod does the methods of channel 0 after the handshake.
 func (c *connection) connectionMethod(id methodID, d *decoder) error {
 	if !wellFormed(id, d.rest) {
-		return fail(replySyntaxError, "the arguments of method %d.%d cannot be decoded", id>>16, id&0xffff)
+		c.leaveAt(undecodable(d.rest), id)
+		return nil
 	}
 	switch id {
 	case connectionClose:

@@ -64,6 +64,14 @@ func fail(code replyCode, format string, args ...any) *exception {
 // Error is the reply text, so that an exception can be logged and wrapped like an error.
 func (e *exception) Error() string { return e.text }
 
+// during is the method that a close names: RabbitMQ names none when it refuses to open a channel at all.
+func (e *exception) during(id methodID) methodID {
+	if e.code == replyNotAllowed && id == channelOpen {
+		return 0
+	}
+	return id
+}
+
 // appendClose appends the arguments of connection.close and channel.close, which are the same.
 //
 //	reply-code short · reply-text shortstr · class-id short · method-id short (of the method that failed, or 0)

@@ -42,7 +42,10 @@ type frameReader struct {
 	max uint32 // frame_max, the eight bytes around the payload included
 }
 
-// head reads the next frame's head. The error is an *exception for a frame that is too large, else the connection's own.
+// desync is an exception after which nothing more can be read: where the next frame begins is unknown.
+type desync struct{ *exception }
+
+// head reads the next frame's head. The error is a desync for a frame that is too large, else the connection's own.
 func (r *frameReader) head() (frameStart, error) {
 	raw, err := r.in.Peek(frameHead)
 	if err != nil {
@@ -51,13 +54,13 @@ func (r *frameReader) head() (frameStart, error) {
 	size := binary.BigEndian.Uint32(raw[3:])
 	h := frameStart{kind: raw[0], channel: binary.BigEndian.Uint16(raw[1:]), size: int(size)}
 	if size > r.max-frameOverhead {
-		return h, fail(replyFrameError, "type %d, all octets = <<>>: {frame_too_large,%d,%d}", h.kind, size, r.max-frameOverhead)
+		return h, desync{badFrame(h.kind, nil, fmt.Sprintf("{frame_too_large,%d,%d}", size, r.max-frameOverhead))}
 	}
 	_, err = r.in.Discard(frameHead)
 	return h, err
 }
 
-// payload fills p, which has the frame's size, and checks the end mark.
+// payload fills p, which has the frame's size, and checks the end mark. The error is a desync for a wrong one.
 func (r *frameReader) payload(h frameStart, p []byte) error {
 	if _, err := io.ReadFull(r.in, p); err != nil {
 		return unexpected(err)
@@ -67,7 +70,7 @@ func (r *frameReader) payload(h frameStart, p []byte) error {
 		return unexpected(err)
 	}
 	if end != frameEnd {
-		return fail(replyFrameError, "type %d, invalid frame end marker %d", h.kind, end)
+		return desync{badFrame(h.kind, p, fmt.Sprintf("{invalid_frame_end_marker,%d}", end))}
 	}
 	return nil
 }
@@ -119,4 +122,15 @@ func appendContentFrames(b []byte, channel uint16, frameMax uint32, raw, body []
 		body = body[n:]
 	}
 	return b
+}
+
+// heartbeatFault is nil for a heartbeat as it has to be: empty, on channel 0.
+func heartbeatFault(h frameStart) error {
+	if h.size > 0 {
+		return fail(replyFrameError, "type %d: unknown_frame", h.kind)
+	}
+	if h.channel != 0 {
+		return fail(replyUnexpectedFrame, "type %d, all octets = <<>>", h.kind)
+	}
+	return nil
 }

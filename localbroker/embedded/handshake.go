@@ -123,11 +123,25 @@ func (c *connection) stepMethod(start frameStart, payload []byte, want methodID,
 		return fail(replyCommandInvalid, "method %d.%d where the handshake goes on", id>>16, id&0xffff)
 	}
 	if !wellFormed(id, d.rest) {
-		return fail(replySyntaxError, "the arguments of method %d.%d cannot be decoded", id>>16, id&0xffff)
+		return undecodable(d.rest)
 	}
 	if refused := do(d); refused != nil {
-		c.leaveAt(refused, id)
+		return c.turnAway(refused, id)
 	}
+	return nil
+}
+
+// turnAway ends a handshake. As with RabbitMQ a refused login is told to clients that expect that, and an unknown mechanism to
+// nobody.
+func (c *connection) turnAway(refused *exception, id methodID) error {
+	if id != connectionStartOK {
+		c.leaveAt(refused, id)
+		return nil
+	}
+	if refused.code != replyAccessRefused || !c.client.authNotify {
+		return fmt.Errorf("login: %w", refused)
+	}
+	c.leave(refused)
 	return nil
 }
 

@@ -3,7 +3,6 @@ package embedded
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net"
 	"sort"
@@ -88,7 +87,7 @@ func (p *peer) read() {
 	for {
 		start, err := p.in.head()
 		if err != nil {
-			p.note(event{text: "eof"})
+			p.noteEnd()
 			p.hangUp()
 			return
 		}
@@ -106,6 +105,15 @@ func (p *peer) note(e event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.events = append(p.events, e)
+}
+
+// noteEnd notes that the broker hung up, unless we did.
+func (p *peer) noteEnd() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.events = append(p.events, event{text: "eof"})
+	}
 }
 
 func (p *peer) take(start frameStart, payload []byte) {
@@ -156,7 +164,35 @@ func (p *peer) takeMethod(channel uint16, id methodID, d *decoder) {
 		p.method(channel, channelCloseOK, nil)
 	case connectionClose:
 		p.method(0, connectionCloseOK, nil)
+	case connectionCloseOK:
+		p.hangUp()
 	}
+}
+
+// said reports whether an event begins with one of the texts.
+func (p *peer) said(texts ...string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.events {
+		for _, text := range texts {
+			if strings.HasPrefix(e.text, text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spoke reports whether there is an answer on the channel, or the end of the connection.
+func (p *peer) spoke(channel uint16) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.events {
+		if e.channel == channel || e.channel == 0 {
+			return true
+		}
+	}
+	return p.ended
 }
 
 // drain returns what has come since the last call, as lines: per channel in order, confirms counted together, since how
@@ -227,5 +263,3 @@ func shownOutcomes(outcome map[uint64]string) string {
 	}
 	return b.String()
 }
-
-var errScript = errors.New("script")

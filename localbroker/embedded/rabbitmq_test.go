@@ -59,7 +59,7 @@ func playReal(t *testing.T, address string, s *script) [][]string {
 }
 
 // quiet is how long nothing has to come from RabbitMQ before its answer counts as complete.
-const quiet = 150 * time.Millisecond
+const quiet = 200 * time.Millisecond
 
 func (r *runner) untilQuiet() {
 	for last, since := -1, time.Now(); time.Since(since) < quiet; time.Sleep(10 * time.Millisecond) {

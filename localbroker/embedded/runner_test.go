@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // runner plays a script against one broker.
@@ -78,6 +79,14 @@ func (r *runner) connect(name string, words []string) {
 	tune = appendLong(tune, uint32(number("frame-max")))
 	p.method(0, connectionTuneOK, appendShort(tune, uint16(number("heartbeat"))))
 	p.method(0, connectionOpen, append(appendShortString(nil, with["vhost"]), 0, 0))
+	r.waitFor(func() bool { return p.said("connection.", "eof") })
+}
+
+// waitFor helps where RabbitMQ thinks for longer than it is quiet otherwise. It gives up after 5 s: the script shows it.
+func (r *runner) waitFor(done func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(5 * time.Second); !done() && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	}
 }
 
 func startOKArguments(with map[string]string) []byte {
@@ -96,7 +105,7 @@ func startOKArguments(with map[string]string) []byte {
 func (r *runner) open(name string, words []string) {
 	r.connect(name, words)
 	r.peers[name].method(1, channelOpen, []byte{0})
-	r.settle()
+	r.waitFor(func() bool { return r.peers[name].said("channel.open-ok", "eof") })
 	for _, line := range r.peers[name].drain(nil) {
 		for _, usual := range []string{"start", "tune", "connection.open-ok", "channel.open-ok"} {
 			if strings.Contains(line, " "+usual) {
