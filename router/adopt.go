@@ -40,7 +40,7 @@ func (r *Router) latestJournal(key inKey) (federation.Generation, *federation.Jo
 	var gen federation.Generation
 	var value []byte
 	for k, v := range r.cfg.Spool.Marks(federation.MarkJournal) {
-		if k.Lane == key.lane && k.Dest == key.dest && k.Generation >= gen {
+		if k.Lane == key.lane && k.Dest == key.dest && k.Generation >= gen && len(v) > 0 { // empty: given up by a reseal
 			gen, value = k.Generation, v
 		}
 	}
@@ -152,8 +152,14 @@ func (l *inLane) adopt(a federation.Sync) {
 	busy := l.unconfirmed > 0 || l.commit != nil || len(l.parks) > 0
 	old := l.journal.Known() && l.gen > a.Generation
 	l.mu.Unlock()
-	if old || next && busy {
-		return // asked again later: before a later generation nothing of the earlier one may be unconfirmed
+	if old {
+		return
+	}
+	if next && busy { // before a later generation nothing of the earlier one may be unconfirmed
+		l.mu.Lock()
+		l.answer = &a
+		l.mu.Unlock()
+		return
 	}
 	if next || !l.isKnown() {
 		l.clear(a.Generation)

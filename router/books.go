@@ -21,6 +21,9 @@ func Books(sp *spool.Spool, site federation.SiteID, offline bool) (*admin.Books,
 		parked[inGeneration{inKey{p.ID.Lane, p.ID.Destination}, p.ID.Generation}]++
 	}
 	for key, value := range sp.Marks(federation.MarkJournal) {
+		if len(value) == 0 { // given up by a reseal
+			continue
+		}
 		line, err := journalLine(key, value)
 		if err != nil {
 			return nil, err

@@ -43,6 +43,9 @@ func openOutLane(ctx context.Context, r *Router, lane federation.Lane, dests []f
 			return nil, fmt.Errorf("lane %s: mark: %w", lane, err)
 		}
 		l.mark = mark
+		if born := federation.Generation(r.identity.Born.UnixMilli()); mark.Generation < born {
+			return nil, fmt.Errorf("lane %s is of generation %d, and the store got a new identity at %d: run: cloudqueue spool reseal", lane, mark.Generation, born)
+		}
 	} else {
 		l.mark = r.firstMark(dests)
 		if err := r.cfg.Spool.Commit(ctx, laneRecord(lane, l.mark)); err != nil {

@@ -176,7 +176,7 @@ func (r *Router) passed(id spool.ParkID) error {
 		return nil
 	}
 	value, ok := r.cfg.Spool.Mark(federation.MarkKey{Kind: federation.MarkJournal, Lane: id.Lane, Generation: id.Generation, Dest: id.Destination})
-	if !ok {
+	if !ok || len(value) == 0 {
 		return nil
 	}
 	if j, err := federation.ParseJournal(value); err != nil || j.Done < id.Offset {

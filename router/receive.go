@@ -110,8 +110,8 @@ func (r *Router) granted(key inKey) bool {
 }
 
 func (r *Router) hasJournal(key inKey) bool {
-	for k := range r.cfg.Spool.Marks(federation.MarkJournal) {
-		if k.Lane == key.lane && k.Dest == key.dest {
+	for k, v := range r.cfg.Spool.Marks(federation.MarkJournal) {
+		if k.Lane == key.lane && k.Dest == key.dest && len(v) > 0 {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,5 +126,27 @@ func TestAnOriginPutBackToASnapshotIsFencedAndStatusSaysWhatToType(t *testing.T)
 	})
 	if diff := cmp.Diff(numbered(1, 200), nyc.bodies("in")); diff != "" {
 		t.Errorf("at nyc (-want +got):\n%s", diff)
+	}
+	ams.stopRouter()
+	ams.reseal()
+	ams.start()
+	ams.bound("cq.out.orders")
+	ams.publish("orders", 201, 210)
+
+	// Messages 1 to 10 have no receipt in the snapshot as far as it knows: they may come again, flagged.
+	eventually(t, "the later messages arrive", func() bool { return len(firsts(nyc.bodies("in"))) == 210 })
+	unrepeated(t, nyc.bodies("in"))
+	ams.balanced()
+	nyc.balanced()
+}
+
+func (m *member) reseal() {
+	m.world.t.Helper()
+	cfg, err := site.ReadConfig(filepath.Join(m.dir(), "router.yaml"))
+	if err != nil {
+		m.world.t.Fatal(err)
+	}
+	if _, err := site.Reseal(m.world.t.Context(), cfg, admin.ResealRequest{Who: "test", Why: "put back"}, slog.New(slog.DiscardHandler)); err != nil {
+		m.world.t.Fatal(err)
 	}
 }

@@ -1,0 +1,175 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/admin"
+	"cloudqueue/router/spool"
+)
+
+// Reseal makes a store that got a new identity (it was rewound or cloned) fit for use: what its lanes hold without a
+// receipt is sealed again under a new generation, flagged, and what it remembers as a destination is forgotten, so that
+// the origins tell it where to go on (SYNC), as they tell a store that is new (design 5, 6.3).
+//
+// Nothing may run on the spool but its Run. After an error it is to be called again: each call begins generations of its
+// own, and what an earlier one left half done is given up with the generation that it belongs to.
+func Reseal(ctx context.Context, sp *spool.Spool, site federation.SiteID, q admin.ResealRequest) (*admin.ResealResult, error) {
+	out := &admin.ResealResult{}
+	for key, value := range sp.Marks(federation.MarkLane) {
+		if key.Lane.Origin != site {
+			continue
+		}
+		mark, err := federation.ParseLaneMark(value)
+		if err != nil {
+			return out, fmt.Errorf("lane %s: %w", key.Lane, err)
+		}
+		lane, err := newResealing(sp, key.Lane, mark)
+		if err != nil {
+			return out, err
+		}
+		done, err := lane.run(ctx, q)
+		if err != nil {
+			return out, fmt.Errorf("lane %s: %w", key.Lane, err)
+		}
+		out.Lanes = append(out.Lanes, done)
+	}
+	if q.DryRun {
+		return out, nil
+	}
+	if err := sp.Commit(ctx, forgetJournals(sp, q)...); err != nil {
+		return out, err
+	}
+	out.Durable = true
+	return out, nil
+}
+
+// forgetJournals ends every journal of the store: an empty value stands for none.
+func forgetJournals(sp *spool.Spool, q admin.ResealRequest) []spool.Record {
+	records := []spool.Record{spool.AuditRecord{Who: q.Who, What: "reseal: " + q.Why, At: time.Now()}}
+	for key := range sp.Marks(federation.MarkJournal) {
+		records = append(records, spool.MarkRecord{Key: key})
+	}
+	return records
+}
+
+// resealing seals one lane again.
+type resealing struct {
+	sp       *spool.Spool
+	lane     federation.Lane
+	old      federation.LaneMark
+	mark     federation.LaneMark // of the new generation
+	receipts []federation.Offset // by member: what it has receipted
+	last     federation.Offset   // of the old generation
+	coder    *federation.Coder
+}
+
+func newResealing(sp *spool.Spool, lane federation.Lane, old federation.LaneMark) (*resealing, error) {
+	coder, err := federation.NewCoder()
+	if err != nil {
+		return nil, err
+	}
+	born := sp.Identity().Born.UnixMilli()
+	r := &resealing{sp: sp, lane: lane, old: old, coder: coder, last: sp.Highest(lane, old.Generation), mark: federation.LaneMark{
+		Generation: max(federation.Generation(born), federation.Generation(time.Now().UnixMilli()), old.Generation+1), Previous: old.Generation, Shards: old.Shards, RouteDigest: old.RouteDigest}}
+	for _, m := range old.Members {
+		done := m.Join - 1
+		key := federation.MarkKey{Kind: federation.MarkReceipt, Lane: lane, Generation: old.Generation, Dest: m.Destination}
+		if value, ok := sp.Mark(key); ok {
+			rc, err := federation.ParseReceipt(value)
+			if err != nil {
+				return nil, fmt.Errorf("lane %s: receipt of %s: %w", lane, m.Destination, err)
+			}
+			done = rc.Done
+		}
+		r.receipts = append(r.receipts, done)
+		r.mark.Members = append(r.mark.Members, federation.Membership{Destination: m.Destination, Join: 1})
+	}
+	r.mark.PreviousEnd = r.last
+	return r, nil
+}
+
+// run seals batch by batch, and at the end, in one group, begins the new generation and gives up what the old one held.
+func (r *resealing) run(ctx context.Context, q admin.ResealRequest) (admin.Resealed, error) {
+	out := admin.Resealed{Lane: r.lane.String(), Old: r.old.Generation, Generation: r.mark.Generation}
+	first := r.last + 1
+	for _, done := range r.receipts {
+		first = min(first, done+1)
+	}
+	next := federation.Offset(1)
+	for at := first; at <= r.last; {
+		b, err := r.sp.Read(ctx, r.lane, r.old.Generation, at)
+		if errors.Is(err, spool.ErrNone) {
+			break
+		}
+		if err != nil {
+			return out, err
+		}
+		n, err := r.again(ctx, b, next, q.DryRun)
+		if err != nil {
+			return out, err
+		}
+		next, at = next+n, b.Header.Last()+1
+	}
+	out.Messages = uint64(next - 1)
+	if q.DryRun {
+		return out, nil
+	}
+	return out, r.begin(ctx, first, next-1, q)
+}
+
+// again seals a batch under the new generation: its entries flagged, each excluded from those that have receipted it.
+func (r *resealing) again(ctx context.Context, b *federation.Batch, first federation.Offset, dryRun bool) (federation.Offset, error) {
+	entries, err := b.Open(r.coder)
+	if err != nil {
+		return 0, err
+	}
+	dests := make([]federation.Destination, len(r.mark.Members))
+	for i, m := range r.mark.Members {
+		dests[i] = m.Destination
+	}
+	for i := range entries {
+		e := &entries[i]
+		e.Flags |= federation.EntryDuplicate
+		e.Excluded = r.excluded(b, e.Excluded, b.Header.First+federation.Offset(i))
+	}
+	if dryRun {
+		return federation.Offset(len(entries)), nil
+	}
+	h := federation.Header{Lane: r.lane, Generation: r.mark.Generation, First: first, SealEpoch: r.sp.Identity().Epoch, SealedAt: b.Header.SealedAt, Destinations: dests}
+	sealed, err := federation.Seal(h, entries, b.Header.Codec, r.coder)
+	if err != nil {
+		return 0, err
+	}
+	return federation.Offset(len(entries)), r.sp.Commit(ctx, spool.BatchRecord{Batch: sealed})
+}
+
+// excluded is the bitmap over the new destinations: those that had the loop rule against them, did not belong to the batch,
+// or have receipted the offset.
+func (r *resealing) excluded(b *federation.Batch, before uint64, at federation.Offset) uint64 {
+	var bits uint64
+	for i, m := range r.mark.Members {
+		was := indexOf(b.Header.Destinations, m.Destination)
+		if was >= len(b.Header.Destinations) || before&(1<<was) != 0 || at <= r.receipts[i] {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+func (r *resealing) begin(ctx context.Context, first, last federation.Offset, q admin.ResealRequest) error {
+	records := []spool.Record{laneRecord(r.lane, r.mark),
+		spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkLaneHigh, Lane: r.lane, Generation: r.mark.Generation}, Value: federation.LaneHigh{LastAssigned: last}.Encode()}}
+	if first <= r.last {
+		void := federation.VoidMark{Voids: []federation.Void{{Span: federation.Span{First: first, Last: r.last}, Reason: "recovery", Who: q.Who, At: time.Now()}}}
+		records = append(records, spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkVoid, Lane: r.lane, Generation: r.old.Generation}, Value: void.Encode()})
+	}
+	if err := r.sp.Commit(ctx, records...); err != nil {
+		return err
+	}
+	r.sp.Forget(r.lane, r.old.Generation, r.last)
+	return nil
+}

@@ -1,0 +1,64 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"cloudqueue/router"
+	"cloudqueue/router/admin"
+	"cloudqueue/router/spool"
+	"cloudqueue/router/spool/localdir"
+)
+
+// Reseal gives the store of a stopped router a new identity and makes it fit for use: what has no receipt is sealed again,
+// flagged. It is the way out of "store rewound" and of "store cloned". A dry run only reads. An error that is a refusal is
+// an *admin.Error.
+func Reseal(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slog.Logger) (*admin.ResealResult, error) {
+	if q.DryRun {
+		return resealDry(ctx, cfg, q, log)
+	}
+	if _, err := localdir.NewID(cfg.Store.Dir, time.Now()); err != nil {
+		if errors.Is(err, spool.ErrHeld) || errors.Is(err, localdir.ErrLocked) {
+			return nil, admin.Errorf(admin.Refused, "stop the router first", "store %s is in use", cfg.Store.Dir)
+		}
+		return nil, fmt.Errorf("store %s: new id: %w", cfg.Store.Dir, err)
+	}
+	s := &Site{cfg: cfg, log: log}
+	if err := s.openStore(ctx); err != nil {
+		return nil, err
+	}
+	result, err := s.reseal(ctx, q)
+	return result, errors.Join(err, s.Close())
+}
+
+// reseal works with nothing but the spool running.
+func (s *Site) reseal(ctx context.Context, q admin.ResealRequest) (*admin.ResealResult, error) {
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	running, work := errgroup.WithContext(work)
+	running.Go(func() error { return s.spool.Run(work) })
+	result, err := router.Reseal(work, s.spool, s.cfg.Site, q)
+	stop()
+	if broke := running.Wait(); broke != nil && !errors.Is(broke, context.Canceled) {
+		err = errors.Join(err, broke)
+	}
+	return result, err
+}
+
+func resealDry(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slog.Logger) (*admin.ResealResult, error) {
+	dir, err := localdir.Open(cfg.Store.Dir)
+	if err != nil {
+		return nil, err
+	}
+	sp, err := spool.OpenReadOnly(ctx, dir, spool.Config{Logger: log})
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	result, err := router.Reseal(ctx, sp, cfg.Site, q)
+	return result, errors.Join(err, sp.Close(ctx), dir.Close())
+}
