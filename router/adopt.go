@@ -87,7 +87,7 @@ func (l *inLane) use(gen federation.Generation, j *federation.JournalState) {
 // open takes a LANE_OPEN: it answers where to go on, or has run ask the origin what this lane is (SYNC).
 func (l *inLane) open(link Link, f federation.LaneOpen) {
 	l.mu.Lock()
-	l.link, l.opened, l.originStore = link, f, link.Hello().Store
+	l.link, l.opened, l.originStore, l.askedAt = link, f, link.Hello().Store, time.Time{}
 	st, gen := l.laneState(), l.gen
 	l.mu.Unlock()
 	if st.KnownGeneration != 0 && f.Mark.Generation < gen {
