@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cloudqueue/router/admin"
+	"cloudqueue/router/site"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -211,7 +213,7 @@ func aStatus() *admin.Status {
 			URL: "amqp://127.0.0.1:5672", Product: "RabbitMQ", Version: "3.10.8",
 			Connections: []admin.BrokerConnection{{Condition: well, Name: "consuming"}, {Condition: well, Name: "publishing", Alarm: "memory"}},
 			Publishers:  []admin.Publisher{{Condition: well, LockQueue: "cq.owner.ams.0"}}},
-		Topology: admin.Topology{Condition: well, Version: 7, Digest: "89abcdef0123", Origin: "etcd", Source: "etcd-1:2379", AppliedAt: at.Add(-time.Hour), Problem: "version 8: routes.orders: unknown key"},
+		Topology: admin.Topology{Condition: well, Version: 7, Digest: "89abcdef0123", Origin: "etcd", Source: "etcd http://etcd-1:2379", AppliedAt: at.Add(-time.Hour), Problem: "version 8: routes.orders: unknown key"},
 		Listener: admin.Listener{Condition: well, Address: ":7443", Certificate: "spiffe://acme/site/ams", CertificateExpires: at.Add(200 * 24 * time.Hour)},
 		Links: []admin.Link{
 			{Condition: well, Peer: "nyc", Addresses: []string{"nyc.example.net:7443"}, Connections: 2, RTTSeconds: 0.08123, BytesSent: 5 << 30, BytesReceived: 12 << 20},
@@ -296,7 +298,7 @@ func TestStatusWatchesUntilItIsTold(t *testing.T) {
 
 func TestCommandsWithoutARouterEndWithCode3(t *testing.T) {
 	for _, line := range []string{"status", "books", "parking list", "parking show x", "parking redrive x", "parking drop x --why y",
-		"spool void ams/orders 1-2 --reason corrupt --yes", "spool reseal --why y"} {
+		"spool void ams/orders 1-2 --reason corrupt --yes"} {
 		t.Run(line, func(t *testing.T) {
 			cloudqueue(t, append(strings.Fields(line), "-c", routerFile(t, "ams"))...).want(t, exitUnreachable, "no router answers", "cloudqueue router")
 		})
@@ -347,8 +349,8 @@ func TestParkingActionsSayWhatStayedParked(t *testing.T) {
 	}
 }
 
-func TestVoidAndResealDoNothingWithoutYes(t *testing.T) {
-	router := &fakeRouter{void: &admin.VoidResult{Generation: 7, Messages: 3}, reseal: &admin.ResealResult{Lanes: []admin.Resealed{{Lane: "ams/orders", Old: 7, Generation: 8, Messages: 3}}}}
+func TestVoidDoesNothingWithoutYes(t *testing.T) {
+	router := &fakeRouter{void: &admin.VoidResult{Generation: 7, Messages: 3}}
 	socket := router.serve(t)
 	cloudqueue(t, "spool", "void", "ams/orders", "3-5", "--reason", "corrupt", "--socket", socket).want(t, exitRefused, "3 messages to be given up", "--yes")
 	if !router.voided.DryRun {
@@ -359,10 +361,24 @@ func TestVoidAndResealDoNothingWithoutYes(t *testing.T) {
 	if diff := cmp.Diff(want, router.voided); diff != "" {
 		t.Errorf("asked for (-want +got):\n%s", diff)
 	}
-	cloudqueue(t, "spool", "reseal", "--why", "restored", "--socket", socket).want(t, exitRefused, "ams/orders", "--yes")
-	cloudqueue(t, "spool", "reseal", "ams/orders", "--why", "restored", "--yes", "--socket", socket).want(t, exitOK, "ams/orders")
-	if diff := cmp.Diff(admin.ResealRequest{Lanes: []string{"ams/orders"}, Why: "restored", Who: router.voided.Who}, router.resealed); diff != "" {
-		t.Errorf("asked for (-want +got):\n%s", diff)
+}
+
+func TestResealDoesNothingWithoutYes(t *testing.T) {
+	var asked admin.ResealRequest
+	a := func() *app {
+		return &app{parts: parts{reseal: func(_ context.Context, _ *site.Config, request admin.ResealRequest, _ *slog.Logger) (*admin.ResealResult, error) {
+			asked = request
+			return &admin.ResealResult{Lanes: []admin.Resealed{{Lane: "ams/orders", Old: 7, Generation: 8, Messages: 3}}, Durable: !request.DryRun}, nil
+		}}}
+	}
+	file := routerFile(t, "ams")
+	runApp(t, a(), "spool", "reseal", "--why", "restored", "-c", file).want(t, exitRefused, "ams/orders", "nothing was done", "--yes")
+	if !asked.DryRun {
+		t.Error("the dry run was none")
+	}
+	runApp(t, a(), "spool", "reseal", "--why", "restored", "--yes", "-c", file).want(t, exitOK, "ams/orders")
+	if asked.DryRun || asked.Why != "restored" || asked.Who == "" {
+		t.Errorf("asked for %+v", asked)
 	}
 }
 

@@ -25,12 +25,10 @@ type fakeRouter struct {
 	shown  *admin.ParkedMessage
 	result *admin.ParkResult
 	void   *admin.VoidResult
-	reseal *admin.ResealResult
 
-	filter   admin.ParkFilter
-	action   admin.ParkAction
-	voided   admin.VoidRequest
-	resealed admin.ResealRequest
+	filter admin.ParkFilter
+	action admin.ParkAction
+	voided admin.VoidRequest
 }
 
 func (f *fakeRouter) Status(ctx context.Context) (*admin.Status, error) {
@@ -68,11 +66,6 @@ func (f *fakeRouter) Drop(_ context.Context, action admin.ParkAction) (*admin.Pa
 func (f *fakeRouter) Void(_ context.Context, request admin.VoidRequest) (*admin.VoidResult, error) {
 	f.voided = request
 	return f.void, f.err
-}
-
-func (f *fakeRouter) Reseal(_ context.Context, request admin.ResealRequest) (*admin.ResealResult, error) {
-	f.resealed = request
-	return f.reseal, f.err
 }
 
 // serve runs a server of the router until the test ends.

@@ -12,6 +12,7 @@ import (
 
 	"cloudqueue/federation"
 	"cloudqueue/router/admin"
+	"cloudqueue/router/site"
 	"cloudqueue/router/spool"
 	"cloudqueue/router/spool/localdir"
 )
@@ -73,7 +74,8 @@ func (a *app) spoolNewID() *cobra.Command {
 		Use:   "new-id [URL]",
 		Short: "Make a store of its own out of a copy",
 		Long: `Give a store another id and birth. Use it on the copy, when status says "store cloned" because a store was copied
-and both are in use. Peers regard it as a new store of the site. No router may use it meanwhile.
+and both are in use. Peers regard it as a new store of the site. No router may use it meanwhile. A copy that holds lanes
+of its own is resealed next.
 
 ` + storeHelp,
 		Example: "  cloudqueue spool new-id file:///var/lib/cloudqueue/spool",
@@ -88,7 +90,7 @@ and both are in use. Peers regard it as a new store of the site. No router may u
 				return err
 			}
 			return a.print(storeIdentity{URL: place.url(), ID: ids.New.String(), Former: ids.Old.String()}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s: store %s, formerly %s\n", place.url(), ids.New, ids.Old)
+				fmt.Fprintf(w, "%s: store %s, formerly %s\nnext: cloudqueue spool reseal --why REASON\n", place.url(), ids.New, ids.Old)
 			})
 		},
 	}
@@ -255,21 +257,31 @@ func (a *app) spoolReseal() *cobra.Command {
 	request := admin.ResealRequest{}
 	var yes bool
 	c := &cobra.Command{
-		Use:   "reseal [LANE...]",
+		Use:   "reseal",
 		Short: "After a store was put back: seal what has no receipt again, under a new generation, flagged",
-		Long: `Use it when status says "store rewound": the store is older than what a peer has seen of it (a backup or a snapshot
-was put back). What has no receipt is sealed again under a new generation, flagged, because nobody knows what of it was
-delivered. The router does it; without lanes, for all that begin here.
+		Long: `Use it when status says "store rewound" (the store is older than what a peer has seen of it: a backup or a snapshot was
+put back), and after new-id on a copy. The store gets another id. What its lanes hold without a receipt is sealed again
+under a new generation, flagged, because nobody knows what of it was delivered; as a destination it begins where the
+origins say. The router must be stopped.
 
 Without --yes it only says what would be sealed again, and ends with code 4.`,
 		Example: `  cloudqueue spool reseal --why 'disk restored from the backup of Monday'
-  cloudqueue spool reseal ams/orders --why 'disk restored' --yes`,
-		RunE: func(c *cobra.Command, lanes []string) error {
+  cloudqueue spool reseal --why 'disk restored from the backup of Monday' --yes`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
 			if request.Why == "" {
 				return fail(exitUsage, "add --why 'the reason'", "a reseal needs a reason for the audit")
 			}
-			request.Lanes, request.DryRun = lanes, !yes
-			return a.reseal(c.Context(), request)
+			config, err := site.ReadConfig(a.configPath)
+			if err != nil {
+				return err
+			}
+			request.Who, request.DryRun = author(), !yes
+			result, err := a.parts.reseal(c.Context(), config, request, newLogger(a.errs, config.Log))
+			if err != nil {
+				return err
+			}
+			return a.showReseal(result)
 		},
 	}
 	c.Flags().StringVar(&request.Why, "why", "", "the reason, for the audit")
@@ -277,11 +289,7 @@ Without --yes it only says what would be sealed again, and ends with code 4.`,
 	return c
 }
 
-func (a *app) reseal(ctx context.Context, request admin.ResealRequest) error {
-	result, err := ask(ctx, a, func(ctx context.Context, r *admin.Client) (*admin.ResealResult, error) { return r.Reseal(ctx, request) })
-	if err != nil {
-		return err
-	}
+func (a *app) showReseal(result *admin.ResealResult) error {
 	if err := a.print(result, func(w io.Writer) {
 		g := newGrid("LANE", ">GENERATION", ">NEW GENERATION", ">MESSAGES")
 		for _, l := range result.Lanes {
@@ -291,5 +299,5 @@ func (a *app) reseal(ctx context.Context, request admin.ResealRequest) error {
 	}); err != nil {
 		return err
 	}
-	return needsYes(request.DryRun)
+	return needsYes(!result.Durable)
 }

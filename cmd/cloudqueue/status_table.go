@@ -129,13 +129,21 @@ func siteParts(s *admin.Status) *grid {
 		add("  owner lock", p.Condition, "%s", p.LockQueue)
 	}
 	t := s.Topology
-	add("topology", t.Condition, "version %d, digest %.8s, from %s %s, applied %s ago", t.Version, t.Digest, t.Origin, t.Source, ago(s.At, t.AppliedAt))
+	add("topology", t.Condition, "version %d, digest %.8s, from %s, applied %s ago", t.Version, t.Digest, originText(t), ago(s.At, t.AppliedAt))
 	if t.Problem != "" {
 		g.add("", "", "", "not taken: "+t.Problem)
 	}
 	add("listener", s.Listener.Condition, "%s, certificate %s ends in %s", s.Listener.Address, orDash(s.Listener.Certificate), until(s.At, s.Listener.CertificateExpires))
 	add("router", s.Router.Condition, "pid %d, heap %s, %d goroutines, data in %s", s.Router.PID, bytesText(s.Router.HeapBytes), s.Router.Goroutines, s.Router.DataDir)
 	return g
+}
+
+// originText says where the document came from: a source's name begins with its kind, a copy on disk has the source's.
+func originText(t admin.Topology) string {
+	if t.Origin == "last-good" {
+		return "the last good copy of " + t.Source
+	}
+	return t.Source
 }
 
 func empty(s string) bool { return s == "" }

@@ -15,7 +15,7 @@ import (
 
 // builtIn are the parts of the product.
 func builtIn() parts {
-	return parts{router: runRouter, demo: runDemo, books: router.Books}
+	return parts{router: runRouter, demo: runDemo, reseal: site.Reseal, books: router.Books}
 }
 
 func runRouter(ctx context.Context, config *site.Config, logger *slog.Logger) error {

@@ -63,11 +63,6 @@ func (f *fakeRouter) Void(_ context.Context, r VoidRequest) (*VoidResult, error)
 	return &VoidResult{Generation: 7, Messages: 3}, f.err
 }
 
-func (f *fakeRouter) Reseal(_ context.Context, r ResealRequest) (*ResealResult, error) {
-	f.asked = append(f.asked, r)
-	return &ResealResult{Durable: true}, f.err
-}
-
 // serve runs a server of the service until the test ends.
 func serve(t *testing.T, service Service) (socket string) {
 	t.Helper()
@@ -130,13 +125,10 @@ func TestEveryCallGoesThroughTheSocketAndBack(t *testing.T) {
 	check(t, "drop", dropped.Done, 1, err)
 	voided, err := client.Void(ctx, VoidRequest{Lane: "ams/orders", First: 3, Last: 5})
 	check(t, "void", voided, &VoidResult{Generation: 7, Messages: 3}, err)
-	resealed, err := client.Reseal(ctx, ResealRequest{Why: "rewound"})
-	check(t, "reseal", resealed, &ResealResult{Durable: true}, err)
-
 	check(t, "asked", router.asked, []any{
 		ParkFilter{Lane: "ams/orders", Limit: 3}, "ams/orders@7:3>nyc",
 		ParkAction{Filter: ParkFilter{IDs: []string{"a"}}, Who: me.Username + " (on call)"}, ParkAction{Who: me.Username, Why: "test"},
-		VoidRequest{Lane: "ams/orders", First: 3, Last: 5, Who: me.Username}, ResealRequest{Who: me.Username, Why: "rewound"},
+		VoidRequest{Lane: "ams/orders", First: 3, Last: 5, Who: me.Username},
 	}, nil)
 }
 

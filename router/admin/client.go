@@ -70,11 +70,6 @@ func (c *Client) Void(ctx context.Context, request VoidRequest) (*VoidResult, er
 	return ask[VoidResult](ctx, c, http.MethodPost, pathVoid, request)
 }
 
-// Reseal seals what has no receipt again.
-func (c *Client) Reseal(ctx context.Context, request ResealRequest) (*ResealResult, error) {
-	return ask[ResealResult](ctx, c, http.MethodPost, pathReseal, request)
-}
-
 func ask[Answer any](ctx context.Context, c *Client, method, path string, request any) (*Answer, error) {
 	var body bytes.Buffer
 	if request != nil {

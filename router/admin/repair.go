@@ -22,12 +22,12 @@ type VoidResult struct {
 	Durable    bool                  `json:"durable"`  // false for a dry run
 }
 
-// ResealRequest seals what has no receipt again, under a new generation and flagged: the way out of "store rewound".
+// ResealRequest seals what has no receipt again, under a new generation and flagged: the way out of "store rewound". It is
+// done on the store of a router that does not run.
 type ResealRequest struct {
-	Lanes  []string `json:"lanes,omitempty"` // empty: all lanes of this origin
-	Who    string   `json:"who"`
-	Why    string   `json:"why"`
-	DryRun bool     `json:"dry_run,omitempty"`
+	Who    string
+	Why    string
+	DryRun bool
 }
 
 // ResealResult tells what was sealed again.

@@ -147,10 +147,6 @@ func (s *Server) Handler() http.Handler {
 		r.Who = who(ctx, r.Who)
 		return s.service.Void(ctx, r)
 	}))
-	mux.Handle("POST "+pathReseal, call(s, func(ctx context.Context, r ResealRequest) (*ResealResult, error) {
-		r.Who = who(ctx, r.Who)
-		return s.service.Reseal(ctx, r)
-	}))
 	return mux
 }
 
@@ -162,7 +158,6 @@ const (
 	pathRedrive = "/v1/parking/redrive"
 	pathDrop    = "/v1/parking/drop"
 	pathVoid    = "/v1/spool/void"
-	pathReseal  = "/v1/spool/reseal"
 )
 
 type showRequest struct {

@@ -8,8 +8,7 @@ import (
 // Service is what the admin channel serves: the router.
 //
 // Methods may be called from several goroutines at once. They answer from memory or within their context. An error that is
-// an *Error tells the caller what to do; any other one is shown as "internal". An error of Redrive, Drop, Void or Reseal
-// means "unknown": the caller looks again before it repeats the word. Repeating is harmless: each word has its effect once.
+// an *Error tells the caller what to do; any other one is shown as "internal". An error of Redrive, Drop or Void means "unknown": the caller looks again before it repeats the word. Repeating is harmless: each word has its effect once.
 type Service interface {
 	Status(ctx context.Context) (*Status, error)
 	Books(ctx context.Context) (*Books, error)
@@ -18,7 +17,6 @@ type Service interface {
 	Redrive(ctx context.Context, action ParkAction) (*ParkResult, error)
 	Drop(ctx context.Context, action ParkAction) (*ParkResult, error)
 	Void(ctx context.Context, request VoidRequest) (*VoidResult, error)
-	Reseal(ctx context.Context, request ResealRequest) (*ResealResult, error)
 }
 
 // Code tells what kind of error a service gives.
