@@ -74,18 +74,20 @@ func (c Config) withDefaults() (Config, error) {
 func (c Config) problems() error {
 	var errs []error
 	if c.Site == "" {
-		errs = append(errs, errors.New("Site is empty"))
+		errs = append(errs, errors.New("the site's name (Site) is empty"))
 	}
 	if c.BatchEntries < 0 || c.BatchEntries > federation.MaxEntries {
-		errs = append(errs, fmt.Errorf("BatchEntries is %d: want 1 to %d", c.BatchEntries, federation.MaxEntries))
+		errs = append(errs, fmt.Errorf("batch entries (BatchEntries) are %d: want 1 to %d", c.BatchEntries, federation.MaxEntries))
 	}
 	if c.BatchBytes < 0 || c.BatchBytes > federation.MaxRawBatch {
-		errs = append(errs, fmt.Errorf("BatchBytes is %d: want 1 to %d", c.BatchBytes, federation.MaxRawBatch))
+		errs = append(errs, fmt.Errorf("batch bytes (BatchBytes) are %d: want 1 to %d", c.BatchBytes, federation.MaxRawBatch))
 	}
-	for name, missing := range map[string]bool{"Spool": c.Spool == nil, "Broker": c.Broker == nil, "Peers": c.Peers == nil,
-		"Topology": c.Topology == nil, "Properties": c.Properties == nil} {
-		if missing {
-			errs = append(errs, fmt.Errorf("%s is nil", name))
+	for _, part := range []struct {
+		name    string
+		missing bool
+	}{{"spool", c.Spool == nil}, {"broker", c.Broker == nil}, {"peers", c.Peers == nil}, {"topology", c.Topology == nil}, {"properties", c.Properties == nil}} {
+		if part.missing {
+			errs = append(errs, fmt.Errorf("the %s is missing", part.name))
 		}
 	}
 	return errors.Join(errs...)

@@ -37,7 +37,6 @@ type item struct {
 	arrival   *arrival
 	entry     *federation.Entry
 	flagged   bool
-	sent      bool // now or before
 	attempts  uint32
 	firstTry  time.Time
 	reason    string // why it is parked
