@@ -33,6 +33,15 @@ func newNumber(d RouteDestination) Number {
 	return Number{Site: d.Site, Target: d.Target, Exchange: d.Exchange, RoutingKey: d.RoutingKey, Queue: d.Queue}
 }
 
+// Numbers gives the numbers of the document's own routes.
+func (d *Document) Numbers() Numbers {
+	all := make(Numbers, len(d.targets))
+	for id, targets := range d.targets {
+		all[id] = numbersOf(targets)
+	}
+	return all
+}
+
 // WithNumbers gives the document with the numbers that its routes had before, and all numbers together. The error is
 // Problems: a route that is known with other destinations (their set cannot be edited in this version), a `target` that
 // differs from the known number.

@@ -48,7 +48,7 @@ const (
 	// longestRedial is below the timeout of a call, so that a call finds a member that came back. (gRPC's own limit is 120 s:
 	// after an outage of 5 s a call of 5 s failed, TestStoppedMember….)
 	longestRedial = 2 * time.Second
-	keepHistory    = 200 // versions (chosen: a year of an edit each working day)
+	keepHistory   = 200 // versions (chosen: a year of an edit each working day)
 )
 
 // New makes a store. It succeeds without etcd; the first call tells.

@@ -1,0 +1,5 @@
+//go:build !race
+
+package yamlfile_test
+
+const slowdown = 1
