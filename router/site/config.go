@@ -81,6 +81,8 @@ const (
 	DefaultListen     = ":7443"
 	DefaultFederation = "cloudqueue"
 	minSegment        = 1 << 20 // chosen: below it the segments' own parts (header, checkpoint, footer) outweigh what they hold
+	maxSegment        = 1 << 30 // spool.Config's limit
+	minSegments       = 8       // spool.Config's limit: of a quota
 )
 
 // ReadConfig reads the file at path. The error is yamlfile.Problems when the file says something wrong: all of it at once,

@@ -132,8 +132,10 @@ func (p *configParser) secret(s Secret) Secret {
 func (p *configParser) fillStore() {
 	in := p.in.Store
 	p.out.Store = StoreConfig{Dir: filepath.Join(p.out.DataDir, "spool"), Quota: uint64(in.Quota), SegmentSize: uint64(in.SegmentSize)}
-	if in.SegmentSize != 0 && in.SegmentSize < minSegment {
-		p.file.Report("store.segment-size", "64MiB", "%s is too small for a segment", in.SegmentSize)
+	if in.SegmentSize != 0 && (in.SegmentSize < minSegment || in.SegmentSize > maxSegment) {
+		p.file.Report("store.segment-size", "64MiB", "%s is outside of 1MiB to 1GiB", in.SegmentSize)
+	} else if in.Quota != 0 && in.Quota < minSegments*in.SegmentSize {
+		p.file.Report("store.quota", (minSegments*in.SegmentSize).String()+" or more, or smaller segments", "%s is less than %d segments", in.Quota, minSegments)
 	}
 	if in.URL == "" {
 		return

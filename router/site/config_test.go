@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -108,7 +109,9 @@ func TestConfigSaysWhereEachMistakeIsAndWhatToWrite(t *testing.T) {
 		{"store that is the root", "site: ams", "site: ams\nstore: {url: file:///}", "store.url: a store needs a folder of its own"},
 		{"quota without a unit", "site: ams", "site: ams\nstore: {quota: 400}", f + `2:16: store.quota: the size "400" has no unit; write 64MiB or 500GB`},
 		{"quota with a wrong unit", "site: ams", "site: ams\nstore: {quota: 400Gib}", `store.quota: "Gib" is no unit of a size`},
-		{"segment too small", "site: ams", "site: ams\nstore: {segment-size: 4KiB}", "store.segment-size: 4KiB is too small for a segment; write 64MiB"},
+		{"segment too small", "site: ams", "site: ams\nstore: {segment-size: 4KiB}", "store.segment-size: 4KiB is outside of 1MiB to 1GiB; write 64MiB"},
+		{"segment too large", "site: ams", "site: ams\nstore: {segment-size: 2GiB}", "store.segment-size: 2GiB is outside of 1MiB to 1GiB"},
+		{"quota below its segments", "site: ams", "site: ams\nstore: {quota: 100MiB, segment-size: 64MiB}", "store.quota: 100MiB is less than 8 segments; write 512MiB or more, or smaller segments"},
 		{"topology missing", "topology: {file: topology.yaml}", "", "etcd: etcd is missing; write etcd: {endpoints: [https://host:2379]}, or topology: {file: PATH}"},
 		{"topology twice", "topology: {", "etcd: {endpoints: [\"https://e:2379\"]}\ntopology: {", f + "4:11: topology: the topology comes from etcd already; write either etcd or topology"},
 		{"topology without a file", "topology: {file: topology.yaml}", "topology: {}", "topology.file: topology.file is missing; write topology: {file: PATH}"},
@@ -196,4 +199,56 @@ func TestSecretIsReadFromAFileOrTheEnvironment(t *testing.T) {
 			}
 		})
 	}
+}
+
+// reference is the text of docs/configuration.md.
+func reference(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestTheExamplesOfTheReferenceAreRight(t *testing.T) {
+	blocks := strings.Split(reference(t), "```")
+	examples := 0
+	for _, block := range blocks {
+		if src, ok := strings.CutPrefix(block, "yaml\n"); ok {
+			examples++
+			if _, err := ParseConfig("router.yaml", []byte(src)); err != nil {
+				t.Errorf("%s\n%v", src, err)
+			}
+		}
+	}
+	if examples != 2 {
+		t.Errorf("%d examples, want 2", examples)
+	}
+}
+
+func TestTheReferenceHasEveryKey(t *testing.T) {
+	text := reference(t)
+	for _, key := range keysOf("", reflect.TypeFor[configSchema]()) {
+		if !strings.Contains(text, "`"+key+"`") {
+			t.Errorf("docs/configuration.md does not have %s", key)
+		}
+	}
+}
+
+// keysOf lists the paths of a schema's values.
+func keysOf(prefix string, schema reflect.Type) (keys []string) {
+	for i := range schema.NumField() {
+		field := schema.Field(i).Type
+		if field.Kind() == reflect.Pointer {
+			field = field.Elem()
+		}
+		key := prefix + schema.Field(i).Tag.Get("yaml")
+		if field.Kind() == reflect.Struct {
+			keys = append(keys, keysOf(key+".", field)...)
+			continue
+		}
+		keys = append(keys, key)
+	}
+	return keys
 }
