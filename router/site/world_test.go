@@ -24,7 +24,7 @@ import (
 
 // world is some sites on loopback: an embedded broker and a folder each, one topology file.
 type world struct {
-	t        *testing.T
+	t        testing.TB
 	dir      string
 	topology string
 	ca       *pki.Authority
@@ -42,7 +42,7 @@ type member struct {
 	done   chan error
 }
 
-func newWorld(t *testing.T, sites ...federation.SiteID) *world {
+func newWorld(t testing.TB, sites ...federation.SiteID) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cq") // short: Unix sockets lie below it
 	if err != nil {
@@ -162,14 +162,14 @@ func (m *member) stopRouter() {
 }
 
 // testLog writes a router's log into the test's.
-type testLog struct{ t *testing.T }
+type testLog struct{ t testing.TB }
 
 func (l testLog) Write(p []byte) (int, error) {
 	l.t.Log(strings.TrimSpace(string(p)))
 	return len(p), nil
 }
 
-func freeUDPPort(t *testing.T) int {
+func freeUDPPort(t testing.TB) int {
 	t.Helper()
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -241,7 +241,7 @@ func (m *member) publish(exchange string, first, last int) {
 }
 
 // eventually waits until ok holds; it looks often, and gives up after a time that only a broken program needs.
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for !ok() {
