@@ -2,11 +2,9 @@ package localbroker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"cloudqueue/federation"
 )
@@ -211,46 +209,4 @@ func (c *Consumer) end() {
 	c.box.set(stateClosed, "", "")
 	wakeUp(c.arrived)
 	close(c.done)
-}
-
-// wishes gives what callers asked for.
-func (c *Consumer) wishes() (paused, closed bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.paused, c.closed
-}
-
-// lockRetry bounds the time between two attempts on a queue that somebody else has. Chosen: after a lost connection that is our own earlier
-// consumer, until the broker misses its heartbeats, and every second more is lag.
-const lockRetry = 2 * time.Second
-
-// run is the keeper.
-func (c *Consumer) run(ctx context.Context) {
-	defer c.end()
-	retry := backoff{least: c.broker.cfg.RetryMin, most: c.broker.cfg.RetryMax}
-	for ctx.Err() == nil {
-		paused, closed := c.wishes()
-		if closed {
-			return
-		}
-		if paused {
-			c.box.set(statePaused, "", "")
-			wait(ctx, time.Hour, c.kick)
-			continue
-		}
-		started := time.Now()
-		err := c.serve(ctx)
-		if err == nil || errors.Is(err, errWoken) {
-			continue
-		}
-		if time.Since(started) > steady {
-			retry.reset()
-		}
-		c.explain(err)
-		pause := retry.next()
-		if exclusive(err) {
-			pause = min(pause, lockRetry)
-		}
-		wait(ctx, pause, c.kick)
-	}
 }
