@@ -1,0 +1,42 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cloudqueue/router/admin"
+)
+
+func TestParkingListShowsMessagesAndTheNextPage(t *testing.T) {
+	router := &fakeRouter{parked: &admin.ParkedList{Total: 250, More: true, Parked: []admin.Parked{
+		{ID: "nyc/audit@1764530000000:7>ams", Reason: "unroutable", Bytes: 1234},
+		{ID: "nyc/audit@1764530000000:8>ams", Reason: "too-large", Bytes: 200 << 20}}}}
+	got := cloudqueue(t, "parking", "list", "--lane", "nyc/audit", "--limit", "2", "--socket", router.serve(t))
+	golden(t, "parking_list", got.out)
+	got.want(t, exitOK)
+	if diff := cmp.Diff(admin.ParkFilter{Lane: "nyc/audit", Limit: 2}, router.filter); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+}
+
+func TestParkingShowGivesTheContentOrTheBodyAlone(t *testing.T) {
+	router := &fakeRouter{shown: &admin.ParkedMessage{Parked: admin.Parked{ID: "nyc/audit@1764530000000:7>ams", Reason: "unroutable", Errors: "312 NO_ROUTE", Attempts: 3, First: time.Now().Add(-3*time.Hour - time.Second), Last: time.Now().Add(-2*time.Hour - time.Second)},
+		Exchange: "audit", RoutingKey: "a.b", Properties: map[string]any{"content-type": "application/json"}, Raw: []byte{1, 2}, Body: []byte(`{"n":1}`), Path: []string{"sin", "nyc"}}}
+	socket := router.serve(t)
+	golden(t, "parking_show", cloudqueue(t, "parking", "show", "x", "--socket", socket).out)
+	if got := cloudqueue(t, "parking", "show", "x", "--body", "--socket", socket); got.out != `{"n":1}` {
+		t.Errorf("body: %q", got.out)
+	}
+}
+
+func TestParkingActionsSayWhatStayedParked(t *testing.T) {
+	router := &fakeRouter{result: &admin.ParkResult{Done: 2, Failed: []admin.ParkFailed{{ID: "x", Error: "exchange audit is missing"}}}}
+	cloudqueue(t, "parking", "redrive", "--reason", "unroutable", "--all", "--socket", router.serve(t)).want(t, exitNo, "2 done, 1 stayed parked", "x: exchange audit is missing")
+	router = &fakeRouter{result: &admin.ParkResult{Done: 1}}
+	cloudqueue(t, "parking", "drop", "x", "--why", "test data", "--socket", router.serve(t)).want(t, exitOK, "drop: 1 done, 0 stayed parked")
+	if diff := cmp.Diff([]string{"x"}, router.action.Filter.IDs); diff != "" || router.action.Why != "test data" {
+		t.Errorf("asked for %+v", router.action)
+	}
+}

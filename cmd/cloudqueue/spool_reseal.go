@@ -1,0 +1,59 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"cloudqueue/router/admin"
+	"cloudqueue/router/site"
+)
+
+func (a *app) spoolReseal() *cobra.Command {
+	request := admin.ResealRequest{}
+	var yes bool
+	c := &cobra.Command{
+		Use:   "reseal",
+		Short: "After a store was put back: seal what has no receipt again, under a new generation, flagged",
+		Long: `Use it when status says "store rewound" (the store is older than what a peer has seen of it: a backup or a snapshot was
+put back), and after new-id on a copy. The store gets another id. What its lanes hold without a receipt is sealed again
+under a new generation, flagged, because nobody knows what of it was delivered; as a destination it begins where the
+origins say. The router must be stopped.
+
+Without --yes it only says what would be sealed again, and ends with code 4.`,
+		Example: `  cloudqueue spool reseal --why 'disk restored from the backup of Monday'
+  cloudqueue spool reseal --why 'disk restored from the backup of Monday' --yes`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if request.Why == "" {
+				return fail(exitUsage, "add --why 'the reason'", "a reseal needs a reason for the audit")
+			}
+			config, err := site.ReadConfig(a.configPath)
+			if err != nil {
+				return err
+			}
+			request.Who, request.DryRun = author(), !yes
+			result, err := a.parts.reseal(c.Context(), config, request, newLogger(a.errs, config.Log))
+			if err != nil {
+				return err
+			}
+			return a.showReseal(result)
+		},
+	}
+	c.Flags().StringVar(&request.Why, "why", "", "the reason, for the audit")
+	c.Flags().BoolVar(&yes, "yes", false, "do it")
+	return c
+}
+
+func (a *app) showReseal(result *admin.ResealResult) error {
+	if err := a.print(result, func(w io.Writer) {
+		g := newGrid("LANE", ">GENERATION", ">NEW GENERATION", ">MESSAGES")
+		for _, l := range result.Lanes {
+			g.add(l.Lane, l.Old, l.Generation, l.Messages)
+		}
+		g.write(w)
+	}); err != nil {
+		return err
+	}
+	return needsYes(!result.Durable)
+}

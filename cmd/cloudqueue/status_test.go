@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cloudqueue/router/admin"
+)
+
+// aStatus has every part, well and ill.
+func aStatus() *admin.Status {
+	at := time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC)
+	well := admin.Condition{State: admin.Running, Since: at.Add(-26 * time.Hour)}
+	return &admin.Status{
+		At: at, Federation: "acme", Site: "ams",
+		Router: admin.Router{Condition: well, Version: "v0.1.0", PID: 4711, Started: at.Add(-26 * time.Hour), DataDir: "/var/lib/cloudqueue", HeapBytes: 48 << 20, Goroutines: 61},
+		Store: admin.Store{Condition: well, URL: "file:///var/lib/cloudqueue/spool", ID: "7f1c0000000000000000000000000001", Epoch: 1764534000456, LSN: 88123,
+			UsedBytes: 3 << 30, QuotaBytes: 400 << 30, FreeBytes: 512 << 30, Segments: 49},
+		Broker: admin.Broker{Condition: admin.Condition{State: admin.Held, Reason: "memory alarm at rabbit@ams", Since: at.Add(-90 * time.Second), Fix: "free memory at the broker"},
+			URL: "amqp://127.0.0.1:5672", Product: "RabbitMQ", Version: "3.10.8",
+			Connections: []admin.BrokerConnection{{Condition: well, Name: "consuming"}, {Condition: well, Name: "publishing", Alarm: "memory"}},
+			Publishers:  []admin.Publisher{{Condition: well, LockQueue: "cq.owner.ams.0"}}},
+		Topology: admin.Topology{Condition: well, Version: 7, Digest: "89abcdef0123", Origin: "etcd", Source: "etcd http://etcd-1:2379", AppliedAt: at.Add(-time.Hour), Problem: "version 8: routes.orders: unknown key"},
+		Listener: admin.Listener{Condition: well, Address: ":7443", Certificate: "spiffe://acme/site/ams", CertificateExpires: at.Add(200 * 24 * time.Hour)},
+		Links: []admin.Link{
+			{Condition: well, Peer: "nyc", Addresses: []string{"nyc.example.net:7443"}, Connections: 2, RTTSeconds: 0.08123, BytesSent: 5 << 30, BytesReceived: 12 << 20},
+			{Condition: admin.Condition{State: admin.Down, Reason: "no answer from sin.example.net:7443", Since: at.Add(-40 * time.Minute)}, Peer: "sin", Addresses: []string{"sin.example.net:7443"},
+				NextRetry: at.Add(12 * time.Second), BacklogMessages: 120_000, BacklogBytes: 30 << 20, Refused: []admin.Count{{Reason: "certificate", Count: 2, Last: at.Add(-time.Hour)}}},
+		},
+		Out: []admin.OutLane{{Condition: well, Lane: "ams/orders", Generation: 1764534000000, Class: "urgent", LastAssigned: 1_000_000, StoredMessages: 120_000, StoredBytes: 30 << 20,
+			Destinations: []admin.OutDestination{
+				{Condition: well, Destination: "nyc", NextHop: "nyc", Join: 1, Sent: 1_000_000, Receipted: 1_000_000},
+				{Condition: admin.Condition{State: admin.Waiting, Reason: "link sin is down", Since: at.Add(-40 * time.Minute)}, Destination: "sin", NextHop: "sin", Join: 1, Sent: 880_100, Receipted: 880_000,
+					BacklogMessages: 120_000, BacklogBytes: 30 << 20, LagSeconds: 2400, DrainSeconds: -1},
+			}}},
+		In: []admin.InLane{{Condition: admin.Condition{State: admin.Held, Reason: "exchange audit is missing", Since: at.Add(-5 * time.Minute), Fix: "declare the exchange audit (topic)"}, Lane: "nyc/audit",
+			Generation: 1764530000000, Destination: "ams", From: "nyc", Done: 4999, Counters: admin.Counters{Delivered: 4990, Parked: 9, Flagged: 3}, WindowMessages: 512, LastPublished: at.Add(-5 * time.Minute)}},
+		Parking: admin.Parking{Messages: 9, Bytes: 9000, Reasons: []admin.Count{{Reason: "unroutable", Count: 9, Last: at.Add(-6 * time.Minute)}}},
+		Refused: []admin.Refusal{{What: "hello", Count: admin.Count{Reason: "other federation", Count: 1, Last: at.Add(-2 * time.Hour), Detail: "from 192.0.2.7"}, Fix: "see its router's file"}},
+	}
+}
+
+func TestStatusShowsWhatNeedsAttentionFirst(t *testing.T) {
+	router := &fakeRouter{status: aStatus()}
+	got := cloudqueue(t, "status", "--socket", router.serve(t))
+	golden(t, "status", got.out)
+	got.want(t, exitNo)
+	if got.errs != "" {
+		t.Errorf("errors: %s", got.errs)
+	}
+}
+
+func TestStatusOfASiteThatIsWellEndsWithCode0(t *testing.T) {
+	router := &fakeRouter{status: &admin.Status{At: time.Now(), Site: "ams", Federation: "acme",
+		Router: admin.Router{Condition: admin.Condition{State: admin.Running}}, Store: admin.Store{Condition: admin.Condition{State: admin.Running}},
+		Broker: admin.Broker{Condition: admin.Condition{State: admin.Running}}, Topology: admin.Topology{Condition: admin.Condition{State: admin.Running}},
+		Listener: admin.Listener{Condition: admin.Condition{State: admin.Running}}}}
+	cloudqueue(t, "status", "--socket", router.serve(t)).want(t, exitOK, "nothing needs attention")
+}
+
+func TestStatusKeepsWhatCameFromOutsideFromDrivingTheTerminal(t *testing.T) {
+	status := aStatus()
+	status.In[0].Reason = "exchange \x1b[2J is missing\nok"
+	status.Refused[0].Detail = "\x07bell"
+	got := cloudqueue(t, "status", "--socket", (&fakeRouter{status: status}).serve(t))
+	if strings.ContainsAny(got.out, "\x1b\x07") || !strings.Contains(got.out, "exchange ·[2J is missing·ok") {
+		t.Errorf("got %q", got.out)
+	}
+}
+
+func TestStatusAsYAMLHasTheKeysOfItsJSON(t *testing.T) {
+	router := &fakeRouter{status: aStatus()}
+	golden(t, "status_yaml", cloudqueue(t, "status", "-o", "yaml", "--socket", router.serve(t)).out)
+	var back admin.Status
+	if err := json.Unmarshal([]byte(cloudqueue(t, "status", "-o", "json", "--socket", router.serve(t)).out), &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(aStatus(), &back); diff != "" {
+		t.Errorf("JSON does not come back as it was (-want +got):\n%s", diff)
+	}
+}
+
+func TestStatusWatchesUntilItIsTold(t *testing.T) {
+	router := &fakeRouter{status: aStatus(), asked: make(chan struct{}, 100)}
+	socket := router.serve(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, errs bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		a := &app{in: strings.NewReader(""), out: &out, errs: &errs}
+		ended <- run(ctx, a, []string{"status", "--watch", "--interval", "100ms", "-o", "json", "--socket", socket})
+	}()
+	for range 3 {
+		<-router.asked
+	}
+	cancel()
+	if code := <-ended; code != exitOK {
+		t.Errorf("exit code %d: %s", code, &errs)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) < 2 || !strings.HasPrefix(lines[1], `{"at":`) {
+		t.Errorf("%d lines: %.200s", len(lines), out.String())
+	}
+}
