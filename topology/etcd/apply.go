@@ -37,21 +37,49 @@ type Applied struct {
 	Unchanged bool
 }
 
-// Plan compares a document with what is in force. The version is what IfVersion of a later Apply wants; 0: nothing is there.
+// Plan compares a document with what is in force. The version is what IfVersion of a later Apply wants; 0: nothing was
+// ever there. Errors: topology.ErrRefused with topology.Problems about destinations' numbers, and what etcd says.
 func (s *Store) Plan(ctx context.Context, document *topology.Document) (*topology.Plan, uint64, error) {
-	before, err := s.get(ctx)
-	if err != nil && !errors.Is(err, topology.ErrMissing) {
+	before, err := s.base(ctx)
+	if err != nil {
 		return nil, 0, err
 	}
-	plan, err := s.planAgainst(before, document)
+	document, _, err = before.number(document)
+	if err != nil {
+		return nil, before.stored.Version, err
+	}
+	plan, err := before.plan(document)
 	return plan, before.stored.Version, err
 }
 
-func (s *Store) planAgainst(before revised, document *topology.Document) (*topology.Plan, error) {
-	if before.modified == 0 {
+// base is what a change is compared with and counts on from. When current is missing or damaged, that is the newest
+// version of the history: numbers and versions go on.
+func (s *Store) base(ctx context.Context) (revised, error) {
+	before, err := s.get(ctx)
+	if !errors.Is(err, topology.ErrMissing) && !errors.Is(err, ErrDamaged) {
+		return before, err
+	}
+	before.lost = true
+	history, err := s.History(ctx, keepHistory)
+	if len(history) > 0 {
+		before.stored = history[0]
+	}
+	return before, err
+}
+
+func (r revised) number(document *topology.Document) (*topology.Document, topology.Numbers, error) {
+	numbered, numbers, err := document.WithNumbers(r.stored.Numbers)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", topology.ErrRefused, err)
+	}
+	return numbered, numbers, nil
+}
+
+func (r revised) plan(document *topology.Document) (*topology.Plan, error) {
+	if r.stored.Version == 0 {
 		return topology.MakePlan(nil, document), nil
 	}
-	old, err := before.stored.Open(fmt.Sprintf("version %d", before.stored.Version))
+	old, err := r.stored.Open(fmt.Sprintf("version %d", r.stored.Version))
 	if err != nil {
 		return nil, fmt.Errorf("what is in force cannot be read: %w", err)
 	}
@@ -59,25 +87,25 @@ func (s *Store) planAgainst(before revised, document *topology.Document) (*topol
 }
 
 // Apply puts a document in force, in one transaction that also writes its history entry. Errors: ErrConflict, ErrUnknown,
-// ErrTooLarge, those of topology.Plan.Check, topology.Problems about destinations' numbers, and whatever etcd says, when
-// nothing was written.
+// ErrTooLarge, those of topology.Plan.Check, topology.ErrRefused with topology.Problems about destinations' numbers, and
+// whatever etcd says, when nothing was written.
 func (s *Store) Apply(ctx context.Context, change Change) (Applied, error) {
-	before, err := s.get(ctx)
-	if err != nil && !errors.Is(err, topology.ErrMissing) {
+	before, err := s.base(ctx)
+	if err != nil {
 		return Applied{}, err
 	}
 	if change.IfVersion != 0 && change.IfVersion != before.stored.Version {
 		return Applied{}, fmt.Errorf("%w: planned against version %d, in force is %d", ErrConflict, change.IfVersion, before.stored.Version)
 	}
-	document, numbers, err := change.Document.WithNumbers(before.stored.Numbers)
+	document, numbers, err := before.number(change.Document)
 	if err != nil {
 		return Applied{}, err
 	}
-	plan, err := s.planAgainst(before, document)
+	plan, err := before.plan(document)
 	if err != nil {
 		return Applied{}, err
 	}
-	if before.modified != 0 && before.stored.Digest() == document.Digest() && before.stored.Version >= change.AtLeast {
+	if !before.lost && before.stored.Digest() == document.Digest() && before.stored.Version >= change.AtLeast {
 		return Applied{before.stored, plan, true}, nil
 	}
 	if err := plan.Check(change.Accept); err != nil {
@@ -94,7 +122,7 @@ func (s *Store) Apply(ctx context.Context, change Change) (Applied, error) {
 // nextVersion is one more than the highest that is known: in an etcd that was wiped, the routers' reports still tell.
 func (s *Store) nextVersion(ctx context.Context, before revised, atLeast uint64) (uint64, error) {
 	version := max(before.stored.Version+1, atLeast)
-	if before.modified != 0 {
+	if !before.lost {
 		return version, nil
 	}
 	reports, err := s.Reports(ctx)

@@ -306,6 +306,44 @@ func TestDamagedValueIsToldAndTheLastGoodStaysInForce(t *testing.T) {
 	if s := f.Status(); s.Version != 1 {
 		t.Errorf("version %d in force, want 1", s.Version)
 	}
+	if applied := apply(t, store, etcd.Change{Document: document(t, 1)}); applied.Version != 2 || applied.Unchanged {
+		t.Errorf("the mending apply gave version %d, want 2", applied.Version)
+	}
+	awaitVersion(t, f, 2)
+}
+
+func TestNumbersStayWhenCurrentIsDeletedAndTheOrderChanges(t *testing.T) {
+	server := startServer(t)
+	store := server.store()
+	parse := func(to string) *topology.Document {
+		d, err := topology.Parse("t", []byte("sites: {ams: {listen: [ams:1]}, nyc: {}}\nroutes:\n  r: {from: {site: ams, queue: q}, to: ["+to+"]}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	apply(t, store, etcd.Change{Document: parse("{site: nyc, queue: a}, {site: nyc, queue: b}")})
+	if _, err := server.client().Delete(bounded(t), current); err != nil {
+		t.Fatal(err)
+	}
+
+	swapped := parse("{site: nyc, queue: b}, {site: nyc, queue: a}")
+	plan, version, err := store.Plan(bounded(t), swapped)
+	applied := apply(t, store, etcd.Change{Document: swapped})
+
+	if err != nil || version != 1 || !plan.Empty() {
+		t.Errorf("plan %+v against version %d, %v; want nothing to do against 1", plan, version, err)
+	}
+	got, err := applied.Open("t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to := got.Routes()[0].Destinations; applied.Version != 2 || to[0].Queue != "b" || to[0].Target != 2 || to[1].Target != 1 {
+		t.Errorf("version %d with destinations %+v, want version 2 with b as 2 and a as 1", applied.Version, to)
+	}
+	if _, err := store.Apply(bounded(t), etcd.Change{Document: parse("{site: nyc, queue: b}")}); !errors.Is(err, topology.ErrRefused) {
+		t.Errorf("a destination goes: %v, want %v", err, topology.ErrRefused)
+	}
 }
 
 func TestStoppedMemberIsFollowedAgainAfterItsRestart(t *testing.T) {

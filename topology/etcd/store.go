@@ -100,6 +100,7 @@ type revised struct {
 	stored   topology.Stored
 	modified int64 // revision of the key's last change; 0: there is no key
 	revision int64 // of the whole store when it was read
+	lost     bool  // the key is missing or damaged, stored is the newest of the history
 }
 
 func (s *Store) get(ctx context.Context) (revised, error) {
