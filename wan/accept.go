@@ -115,7 +115,11 @@ func (n *neighbour) welcome(ctx context.Context, o *opening, hello federation.He
 		return nil, r
 	}
 	defer n.contended()
-	if err := n.e.acknowledge(ctx, o, hello); err != nil {
+	if r := n.e.greet(ctx, hello); r != nil {
+		return nil, r
+	}
+	n.retire(hello.Boot)
+	if err := n.e.acknowledge(o, hello); err != nil {
 		return nil, err
 	}
 	link := newLink(n, o, hello, false)
@@ -131,7 +135,10 @@ func (n *neighbour) acceptSecond(ctx context.Context, o *opening, hello federati
 	if link == nil || link.dialled || link.id != hello.LinkID {
 		return nil, &refusal{"no-such-link", federation.Full, fmt.Sprintf("%s has no link %016x", n.e.cfg.Site, hello.LinkID), "", false}
 	}
-	if err := n.e.acknowledge(ctx, o, hello); err != nil {
+	if r := n.e.greet(ctx, hello); r != nil {
+		return nil, r
+	}
+	if err := n.e.acknowledge(o, hello); err != nil {
 		return nil, err
 	}
 	return func() {
@@ -141,11 +148,8 @@ func (n *neighbour) acceptSecond(ctx context.Context, o *opening, hello federati
 	}, nil
 }
 
-// acknowledge greets a peer that dialled, and waits for its word that it greeted us.
-func (e *Endpoint) acknowledge(ctx context.Context, o *opening, hello federation.Hello) error {
-	if r := e.greet(ctx, hello); r != nil {
-		return r
-	}
+// acknowledge tells a peer that dialled that it is greeted, and waits for its word that it greeted us.
+func (e *Endpoint) acknowledge(o *opening, hello federation.Hello) error {
 	o.control.SetDeadline(time.Now().Add(e.cfg.HelloTimeout))
 	if err := o.write(nil, federation.HelloAck{Hello: e.hello(hello.LinkID, hello.Connection), Verdict: federation.OK}); err != nil {
 		return o.cause(err)
@@ -158,43 +162,4 @@ func (e *Endpoint) acknowledge(ctx context.Context, o *opening, hello federation
 		return refusedBy(ack)
 	}
 	return o.control.SetDeadline(time.Time{})
-}
-
-// refuseOpening ends a connection that did not become part of a link, counts why and tells the peer.
-func (e *Endpoint) refuseOpening(ctx context.Context, o *opening, site federation.SiteID, err error) {
-	var r *refusal
-	var wrong *closeError
-	switch {
-	case errors.As(err, &r) && !r.remote:
-		e.refuseHello(r, site)
-		o.refuse(ctx, e.hello(0, 0), r)
-		return
-	case r != nil:
-		e.showRefusal(r, site)
-	case errors.As(err, &wrong):
-		e.countRefusal(wrong.reason, site)
-	case o.qc.Context().Err() == nil && ctx.Err() == nil:
-		e.countRefusal("hello-timeout", site)
-	}
-	o.fail(err)
-}
-
-// refuseHello counts and shows a peer that we refused.
-func (e *Endpoint) refuseHello(r *refusal, site federation.SiteID) {
-	e.countRefusal(r.reason, site)
-	e.logger.Warn("peer refused", "site", e.cfg.Site, "peer", site, "verdict", r.verdict.String(), "reason", r.reason, "err", r)
-	e.showRefusal(r, site)
-}
-
-func (e *Endpoint) showRefusal(r *refusal, site federation.SiteID) {
-	if n := e.neighbour(site); n != nil {
-		n.sawNoLink(explain(r, e.cfg.Site, site))
-	}
-}
-
-func (e *Endpoint) countRefusal(reason string, site federation.SiteID) {
-	e.refused.add(reason)
-	if n := e.neighbour(site); n != nil {
-		n.refused.add(reason)
-	}
 }

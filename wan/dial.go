@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"cloudqueue/federation"
+
+	"github.com/quic-go/quic-go"
 )
 
 // dial opens connection index of link id to one address, with everything up to HELLO_ACK on both sides.
@@ -92,7 +94,7 @@ func resolve(ctx context.Context, address string) ([]net.Addr, error) {
 	return all, nil
 }
 
-// dialAny tries the addresses in order. The error is the last address's, unless one of them refused us: that says more.
+// dialAny tries the addresses in order. The error is the one that says most.
 func (e *Endpoint) dialAny(ctx context.Context, p Peer, id uint64, established func()) (*opening, federation.Hello, error) {
 	var last error
 	for _, address := range p.Addresses {
@@ -114,9 +116,11 @@ func (e *Endpoint) dialAny(ctx context.Context, p Peer, id uint64, established f
 	return nil, federation.Hello{}, last
 }
 
+// prefer keeps an error that came from the peer over one that only says that nobody answered.
 func prefer(last, err error) error {
 	var r *refusal
-	if errors.As(last, &r) {
+	var transport *quic.TransportError
+	if errors.As(last, &r) || errors.As(last, &transport) {
 		return last
 	}
 	return err

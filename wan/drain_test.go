@@ -166,8 +166,10 @@ func TestADrainedEndpointMakesNoNewLink(t *testing.T) {
 				if s := other.status(drained); s.State != StateDown || s.Reason == "" {
 					t.Errorf("%s %q", s.State, s.Reason)
 				}
-				if ups, downs := drained.handler.counts(); ups != 1 || downs != 1 {
-					t.Errorf("up %d times, down %d times", ups, downs)
+				for _, s := range []*site{drained, other} {
+					if ups, downs := s.handler.counts(); ups != 1 || downs != 1 {
+						t.Errorf("%s: up %d times, down %d times", s.name, ups, downs)
+					}
 				}
 			})
 		})

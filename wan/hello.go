@@ -2,7 +2,6 @@ package wan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -100,34 +99,4 @@ func (o *opening) cause(err error) error {
 		return context.Cause(o.qc.Context())
 	}
 	return err
-}
-
-// refuse tells the peer why and closes. The text goes as a HELLO_ACK; the connection waits a moment for the peer to close it, because closing it
-// ourselves would throw the HELLO_ACK away (docs/decisions.md, M6).
-func (o *opening) refuse(ctx context.Context, ours federation.Hello, r *refusal) {
-	o.control.SetDeadline(time.Now().Add(linger))
-	if err := o.write(nil, federation.HelloAck{Hello: ours, Verdict: r.verdict, Text: clip(r.text)}); err == nil {
-		o.control.Close()
-		wait, cancel := context.WithTimeout(ctx, linger)
-		defer cancel()
-		select {
-		case <-o.qc.Context().Done():
-		case <-wait.Done():
-		}
-	}
-	o.close(codeRefused, r.text)
-}
-
-func (o *opening) close(c code, text string) {
-	o.qc.CloseWithError(quic.ApplicationErrorCode(c), clip(text))
-}
-
-// fail closes a connection whose opening went wrong, and tells the peer what it did wrong.
-func (o *opening) fail(err error) {
-	var wrong *closeError
-	if errors.As(err, &wrong) {
-		o.close(wrong.code, wrong.text)
-		return
-	}
-	o.close(codeRefused, "the connection was not opened in time")
 }

@@ -2,6 +2,7 @@ package wan
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,22 +141,20 @@ func TestALiveLinkIsCutWhenTheCertificateEnds(t *testing.T) {
 
 func TestALiveLinkIsCutWhenItsAuthorityIsRemoved(t *testing.T) {
 	inWorld(t, 20*time.Millisecond, func(w *world) {
+		ams, nyc := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2") // of the old authority
 		old := w.authority
-		ams, nyc := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2")
 		w.authority = w.another("example")
-		both := w.identity(old, "nyc", 0) // trusts the new and the old one
-		alone := w.identity(w.authority, "nyc", 0)
-		current := both
-		nyc.cfg.Identity = func() *pki.Identity { return current }
-		ams.use(func() *pki.Identity { w.authority = old; return w.identity(old, "ams", 0) }())
+		var current atomic.Pointer[pki.Identity]
+		current.Store(w.identity(old, "nyc", 0)) // trusts the new one and the old one
+		nyc.cfg.Identity = current.Load
 		nyc.start(ams.passive())
 		ams.start(nyc.peer())
 		sleep(time.Second)
 		if s := nyc.status(ams); s.State != StateRunning {
-			t.Fatalf("with both authorities: %+v", s)
+			t.Fatalf("with both authorities: %s %q", s.State, s.Reason)
 		}
 
-		current = alone
+		current.Store(w.identity(w.authority, "nyc", 0))
 		sleep(time.Second)
 
 		if s := nyc.status(ams); s.State != StateDown || !strings.Contains(s.Reason, "not signed by an authority that we trust") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -106,7 +107,8 @@ func hashLane(lane federation.Lane) uint64 {
 	add(string(lane.Origin))
 	add(string(lane.Route))
 	add(string([]byte{byte(lane.Shard), byte(lane.Shard >> 8), byte(lane.Kind)}))
-	return h
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd // MurmurHash3's fmix64: FNV's single bits are too regular for two bits of it to choose by
+	return h ^ h>>33
 }
 
 // Send queues a LaneOpen, LaneState, Window, Receipt, SyncReq or Sync on the control stream of connection 0 and waits while its queue is full. Nil does not say that
@@ -145,7 +147,7 @@ func (l *Link) run(ctx context.Context) {
 	err := l.first.run()
 	l.endSecond()
 	l.tasks.Wait()
-	e.logger.Warn("link down", "site", e.cfg.Site, "peer", l.n.site, "err", err)
+	e.logger.Log(context.Background(), levelOf(err), "link down", "site", e.cfg.Site, "peer", l.n.site, "err", err)
 	e.cfg.Handler.Down(l, err)
 	l.n.ended(l, err)
 	close(l.done)
@@ -159,6 +161,15 @@ func (l *Link) conns() []*conn {
 		return []*conn{l.first}
 	}
 	return []*conn{l.first, l.second}
+}
+
+// levelOf tells an end that somebody wanted from one that heals by itself.
+func levelOf(err error) slog.Level {
+	var wanted *closeError
+	if errors.As(err, &wanted) && (wanted.code == codeDone || wanted.code == codeDrained) {
+		return slog.LevelInfo
+	}
+	return slog.LevelWarn
 }
 
 func (l *Link) progressed() { l.progress.Store(int64(time.Since(l.since))) }

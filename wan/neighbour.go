@@ -3,6 +3,7 @@ package wan
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,9 +75,9 @@ func (n *neighbour) patience() time.Duration {
 func (n *neighbour) set(p Peer) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	changed := fmt.Sprint(n.peer) != fmt.Sprint(p)
+	same := n.peer.Dial == p.Dial && n.peer.PeerDials == p.PeerDials && slices.Equal(n.peer.Addresses, p.Addresses)
 	n.peer = p
-	if changed {
+	if !same {
 		n.failures = 0
 		n.next = time.Now().Add(n.patience())
 		if n.attempt != nil {
@@ -168,66 +169,6 @@ func (n *neighbour) say(reason, fix string) {
 		n.e.logger.Warn("no link", "site", n.e.cfg.Site, "peer", n.site, "reason", reason, "fix", fix)
 	}
 	n.reason, n.fix = reason, fix
-}
-
-// contend decides whether an accepted handshake may become the link, against the one that is up and the one that we dial. Both sides decide alike: of two
-// attempts that reach the other side at once the lower site's wins.
-func (n *neighbour) contend(hello federation.Hello) *refusal {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	duplicate := &refusal{reason: "duplicate-link", verdict: federation.Full}
-	switch l, a := n.link, n.attempt; {
-	case n.e.draining.Load():
-		return &refusal{reason: "stopping", verdict: federation.Full, text: string(n.e.cfg.Site) + " is stopping"}
-	case l != nil && l.hello.Boot == hello.Boot && l.heardWithin(2*n.e.cfg.Heartbeat):
-		duplicate.text = "the link is up at " + string(n.e.cfg.Site)
-		return duplicate
-	case a != nil && a.established && n.e.cfg.Site < n.site:
-		duplicate.text = string(n.e.cfg.Site) + " is dialling, and its name is the lower one"
-		return duplicate
-	case a != nil:
-		a.drop()
-	}
-	n.accepting++
-	return nil
-}
-
-func (n *neighbour) contended() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.accepting--
-	poke(n.wake)
-}
-
-// install makes l the link, after the end of the one before it.
-func (n *neighbour) install(l *Link) error {
-	for {
-		old, err := n.tryInstall(l)
-		if err != nil || old == nil {
-			return err
-		}
-		old.end(&closeError{codeDuplicate, "", "replaced by a newer link"})
-		<-old.done
-	}
-}
-
-func (n *neighbour) tryInstall(l *Link) (old *Link, err error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	switch {
-	case n.ctx.Err() != nil || n.e.draining.Load():
-		return nil, ErrLinkDown
-	case l.dialled && n.attempt.dropped:
-		return nil, &refusal{reason: "duplicate-link", verdict: federation.Full, text: "another attempt goes first"}
-	case n.link != nil:
-		return n.link, nil
-	}
-	if l.dialled {
-		n.attempt = nil
-	}
-	n.link, n.hello, n.wasUp = l, l.hello, true
-	n.reason, n.fix, n.since = "", "", time.Now()
-	return nil, nil
 }
 
 // ended takes the link away, before its Done closes.

@@ -1,0 +1,81 @@
+package wan
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"cloudqueue/federation"
+
+	"github.com/quic-go/quic-go"
+)
+
+// refuseOpening ends a connection that did not become part of a link, counts why and tells the peer.
+func (e *Endpoint) refuseOpening(ctx context.Context, o *opening, site federation.SiteID, err error) {
+	var r *refusal
+	var wrong *closeError
+	switch {
+	case errors.As(err, &r) && !r.remote:
+		e.refuseHello(r, site)
+		o.refuse(ctx, e.hello(0, 0), r)
+		return
+	case r != nil:
+		e.showRefusal(r, site)
+	case errors.As(err, &wrong):
+		e.countRefusal(wrong.reason, site)
+	case o.qc.Context().Err() == nil && ctx.Err() == nil:
+		e.countRefusal("hello-timeout", site)
+	}
+	e.logger.Warn("connection not opened", "site", e.cfg.Site, "peer", site, "remote", o.qc.RemoteAddr().String(), "err", err)
+	o.fail(err)
+}
+
+// refuseHello counts and shows a peer that we refused.
+func (e *Endpoint) refuseHello(r *refusal, site federation.SiteID) {
+	e.countRefusal(r.reason, site)
+	e.logger.Warn("peer refused", "site", e.cfg.Site, "peer", site, "verdict", r.verdict.String(), "reason", r.reason, "err", r)
+	e.showRefusal(r, site)
+}
+
+func (e *Endpoint) showRefusal(r *refusal, site federation.SiteID) {
+	if n := e.neighbour(site); n != nil {
+		n.sawNoLink(explain(r, e.cfg.Site, site))
+	}
+}
+
+func (e *Endpoint) countRefusal(reason string, site federation.SiteID) {
+	e.refused.add(reason)
+	if n := e.neighbour(site); n != nil {
+		n.refused.add(reason)
+	}
+}
+
+// refuse tells the peer why and closes. The text goes as a HELLO_ACK; the connection waits a moment for the peer to close it, because closing it
+// ourselves would throw the HELLO_ACK away (docs/decisions.md, M6).
+func (o *opening) refuse(ctx context.Context, ours federation.Hello, r *refusal) {
+	o.control.SetDeadline(time.Now().Add(linger))
+	if err := o.write(nil, federation.HelloAck{Hello: ours, Verdict: r.verdict, Text: clip(r.text)}); err == nil {
+		o.control.Close()
+		wait, cancel := context.WithTimeout(ctx, linger)
+		defer cancel()
+		select {
+		case <-o.qc.Context().Done():
+		case <-wait.Done():
+		}
+	}
+	o.close(codeRefused, r.text)
+}
+
+func (o *opening) close(c code, text string) {
+	o.qc.CloseWithError(quic.ApplicationErrorCode(c), clip(text))
+}
+
+// fail closes a connection whose opening went wrong, and tells the peer what it did wrong.
+func (o *opening) fail(err error) {
+	var wrong *closeError
+	if errors.As(err, &wrong) {
+		o.close(wrong.code, wrong.text)
+		return
+	}
+	o.close(codeRefused, "the connection was not opened in time")
+}
