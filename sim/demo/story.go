@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"cloudqueue/localbroker/amqpwire"
 	"cloudqueue/sim/check"
 	"cloudqueue/sim/load"
 )
@@ -147,19 +146,9 @@ func bar(n, of int) string {
 // histories are what the judge looks at: the publisher's side, and each destination's queue as it stands in the broker.
 func (w *world) histories(f *flow) []check.History {
 	var out []check.History
-	generator := load.NewGenerator(seed, load.MinSize)
 	for _, to := range f.to {
-		h := check.History{Lane: f.lane(), Queue: to + " " + f.queue(), Published: f.publisher.Published()}
-		for _, m := range w.brokers[to].Snapshot(f.queue()) {
-			event, intact := generator.Check(m.Body)
-			a := check.Appearance{Lane: event.Lane, Index: event.Index, Intact: intact, Redelivered: m.Redelivered}
-			if facts, err := amqpwire.Read(m.Properties); err == nil {
-				a.Flagged = facts.Duplicate
-				a.ID, _ = check.ParseID(facts.ID) // without one the judge says so
-			}
-			h.Appeared = append(h.Appeared, a)
-		}
-		out = append(out, h)
+		out = append(out, check.History{Lane: f.lane(), Queue: to + " " + f.queue(), Published: f.publisher.Published(),
+			Appeared: load.Appearances(w.brokers[to].Snapshot(f.queue()), seed)})
 	}
 	return out
 }
