@@ -86,7 +86,7 @@ func strikes(t *testing.T, kills int) {
 	w := newWorld(t)
 
 	for range 2 {
-		faultless := run(t, w, Config{Rate: 300, Quiet: 8 * time.Second})
+		faultless := run(t, w, Config{Rate: 500, Quiet: 8 * time.Second})
 		if flagged := faultless.Sum().Flagged; flagged != 0 {
 			t.Fatalf("%d messages flagged in a run without faults, want 0", flagged)
 		}
@@ -94,7 +94,7 @@ func strikes(t *testing.T, kills int) {
 			t.Fatal(err)
 		}
 	}
-	run(t, w, Config{Rate: 300, Plan: MakePlan(seed, kills), Quiet: 2 * time.Second})
+	run(t, w, Config{Rate: 500, Plan: MakePlan(seed, kills), Quiet: 2 * time.Second})
 }
 
 // TestOneStrikeOfEveryKindLosesNothing is the short run of make test.
