@@ -12,6 +12,9 @@ type Config struct {
 	Users map[string]User
 	// VHost is the one virtual host; zero means "/". Another one in connection.open is refused with 530.
 	VHost string
+	// Product is the name that clients see; zero means "Cloudqueue embedded broker". A client that asks for "RabbitMQ" before it
+	// uses an extension can be told that: the extensions are there.
+	Product string
 	// Heartbeat is proposed to clients; zero means 60 s (RabbitMQ's), negative means none. Whole seconds.
 	Heartbeat time.Duration
 	// HandshakeTimeout bounds everything before connection.open-ok; zero means 10 s (RabbitMQ's).
@@ -62,6 +65,7 @@ func (c Config) withDefaults() Config {
 		c.Users = map[string]User{"guest": {Password: "guest"}}
 	}
 	setDefault(&c.VHost, "/")
+	setDefault(&c.Product, "Cloudqueue embedded broker")
 	setDefault(&c.Heartbeat, 60*time.Second)
 	setDefault(&c.HandshakeTimeout, 10*time.Second)
 	setDefault(&c.WriteTimeout, 15*time.Second)

@@ -26,12 +26,28 @@ func TestAnswersAsRabbitMQDoes(t *testing.T) {
 
 func playEmbedded(t *testing.T, s *script) {
 	b := New(Config{Limits: Limits{MessageBytes: 1 << 20}})
-	r := newRunner(t, func() net.Conn { return pipe(t.Context(), b) }, synctest.Wait)
+	settle := func() {
+		synctest.Wait()
+		checkInvariants(t, b)
+	}
+	r := newRunner(t, func() net.Conn { return pipe(t.Context(), b) }, settle)
 	compareAnswers(t, s, r.play(s))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := b.Close(ctx); err != nil {
 		t.Errorf("close: %v", err)
+	}
+	synctest.Wait()
+	checkEmpty(t, b)
+}
+
+// checkEmpty checks that a closed broker holds nothing.
+func checkEmpty(t testing.TB, b *Broker) {
+	t.Helper()
+	checkInvariants(t, b)
+	if left := len(b.queues) + len(b.connections) + len(b.replies) + int(b.held) + b.open; left != 0 {
+		t.Errorf("after close: %d queues, %d connections, %d reply consumers, %d bytes, %d open",
+			len(b.queues), len(b.connections), len(b.replies), b.held, b.open)
 	}
 }
 

@@ -15,6 +15,7 @@ func (q *queue) deliverAll() {
 			c.deliver(e)
 		}
 	}
+	q.dropExpired()
 }
 
 // deliverNow gives an entry that has just come to a waiting consumer, if there is one. Such an entry is never expired, even

@@ -117,7 +117,7 @@ func (c *connection) judge(ch *channel, id methodID, refused *exception) {
 		return
 	}
 	if refused.code.endsConnection() {
-		c.leaveAt(refused, id)
+		c.leaveAt(refused, refused.during(id))
 		return
 	}
 	c.broker.log.Warn("channel refused", "connection", c.id, "channel", ch.id, "err", refused)

@@ -64,9 +64,10 @@ func fail(code replyCode, format string, args ...any) *exception {
 // Error is the reply text, so that an exception can be logged and wrapped like an error.
 func (e *exception) Error() string { return e.text }
 
-// during is the method that a close names: RabbitMQ names none when it refuses to open a channel at all.
+// during is the method that a close names. RabbitMQ names none when it refuses to open a channel at all, and when a process
+// of its own dies of a message.
 func (e *exception) during(id methodID) methodID {
-	if e.code == replyNotAllowed && id == channelOpen {
+	if e.code == replyNotAllowed && id == channelOpen || e.code == replyInternalError {
 		return 0
 	}
 	return id

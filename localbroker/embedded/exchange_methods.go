@@ -59,7 +59,7 @@ func checkKind(kind exchangeKind) *exception {
 	case kindDirect, kindFanout, kindTopic, kindHeaders:
 		return nil
 	}
-	return fail(replyCommandInvalid, "unknown exchange type '%s'", string(kind))
+	return fail(replyCommandInvalid, "invalid exchange type '%s'", string(kind))
 }
 
 func (b *Broker) addExchange(x *exchange) *exception {

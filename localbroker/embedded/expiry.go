@@ -5,9 +5,8 @@ import "time"
 // expiryOf is when a message that arrives now expires in this queue: the shorter of the queue's time and its own.
 func (q *queue) expiryOf(m *message) time.Time {
 	ttl := q.options.ttl
-	if ms, present, ok := m.properties.expiration(); present && ok {
-		own := time.Duration(min(ms, maxExpiry.Milliseconds())) * time.Millisecond
-		if ttl < 0 || own < ttl {
+	if ms, present := m.properties.expiration(); present {
+		if own := time.Duration(ms) * time.Millisecond; ttl < 0 || own < ttl {
 			ttl = own
 		}
 	}

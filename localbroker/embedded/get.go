@@ -18,6 +18,7 @@ func (ch *channel) get(d *decoder) *exception {
 		ch.send(basicGetEmpty, []byte{0})
 		return nil
 	}
+	q.dropExpired()
 	ch.tag++
 	if noAck {
 		ch.broker.release(e.message)

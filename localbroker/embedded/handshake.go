@@ -66,14 +66,14 @@ func (c *connection) greet() error {
 		c.out.raw(protocolHeader)
 		return fmt.Errorf("protocol header %q", header)
 	}
-	c.out.method(0, connectionStart, startArguments())
+	c.out.method(0, connectionStart, startArguments(c.broker.cfg.Product))
 	return nil
 }
 
 // startArguments are what the broker says of itself.
 //
 //	version-major octet · version-minor octet · server-properties table · mechanisms longstr · locales longstr
-func startArguments() []byte {
+func startArguments(product string) []byte {
 	yes := boolValue(true)
 	capabilities := table{
 		{"publisher_confirms", yes}, {"exchange_exchange_bindings", yes}, {"basic.nack", yes},
@@ -82,7 +82,7 @@ func startArguments() []byte {
 	}
 	server := table{
 		{"capabilities", tableValue(capabilities)},
-		{"product", textValue("Cloudqueue embedded broker")},
+		{"product", textValue(product)},
 		{"platform", textValue(runtime.Version())},
 		{"information", textValue("In memory. Behaves as RabbitMQ 3.10.")},
 		{"version", textValue("3.10.8")},
@@ -131,17 +131,17 @@ func (c *connection) stepMethod(start frameStart, payload []byte, want methodID,
 	return nil
 }
 
-// turnAway ends a handshake. As with RabbitMQ a refused login is told to clients that expect that, and an unknown mechanism to
-// nobody.
+// turnAway ends a handshake. As with RabbitMQ a refused virtual host is told to everybody, a refused login to clients that
+// expect that, and anything else to nobody.
 func (c *connection) turnAway(refused *exception, id methodID) error {
-	if id != connectionStartOK {
+	switch {
+	case id == connectionOpen:
 		c.leaveAt(refused, id)
-		return nil
+	case refused.code == replyAccessRefused && c.client.authNotify:
+		c.leave(refused)
+	default:
+		return fmt.Errorf("handshake: %w", refused)
 	}
-	if refused.code != replyAccessRefused || !c.client.authNotify {
-		return fmt.Errorf("login: %w", refused)
-	}
-	c.leave(refused)
 	return nil
 }
 

@@ -5,7 +5,7 @@ import "strings"
 // headersRule is a binding's arguments to a headers exchange, ready to match.
 //
 // x-match is all (the default), any, all-with-x or any-with-x; without "-with-x" fields whose names begin with x- do not
-// count. A void value asks for presence alone; types must agree, as RabbitMQ wants it.
+// count. A void value asks for presence alone; else the values have to be the same, whatever their types.
 type headersRule struct {
 	any    bool
 	fields table
@@ -55,5 +55,5 @@ func (r headersRule) matches(headers table) bool {
 
 func (r headersRule) hit(f field, headers table) bool {
 	v := headers.get(f.name)
-	return v != nil && (f.value.kind() == 'V' || f.value.equal(v))
+	return v != nil && (f.value.kind() == 'V' || f.value.sameAs(v))
 }

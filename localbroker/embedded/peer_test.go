@@ -22,7 +22,11 @@ type peer struct {
 	events   []event
 	partial  map[uint16]*partialContent
 	channels map[uint16]bool
-	ended    bool
+	ended    bool // we hung up
+	closed   bool // close and close-ok were said
+
+	deaf       bool // does not answer close
+	heartbeats int
 }
 
 // event is one thing that the broker said.
@@ -107,11 +111,19 @@ func (p *peer) note(e event) {
 	p.events = append(p.events, e)
 }
 
-// noteEnd notes that the broker hung up, unless we did.
+// expectEnd makes the end of the connection nothing to note: close and close-ok said it, and when brokers hang up after that
+// differs.
+func (p *peer) expectEnd() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+}
+
+// noteEnd notes that the broker hung up, unless we did or it was told.
 func (p *peer) noteEnd() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.ended {
+	if !p.ended && !p.closed {
 		p.events = append(p.events, event{text: "eof"})
 	}
 }
@@ -121,6 +133,8 @@ func (p *peer) take(start frameStart, payload []byte) {
 	case frameMethod:
 		d := &decoder{rest: payload}
 		p.takeMethod(start.channel, methodID(d.long()), d)
+	case frameHeartbeat:
+		p.heartbeats++
 	case frameHeader:
 		c := p.partial[start.channel]
 		c.size, c.props = binary.BigEndian.Uint64(payload[4:]), payload[12:]
@@ -163,7 +177,10 @@ func (p *peer) takeMethod(channel uint16, id methodID, d *decoder) {
 	case channelClose:
 		p.method(channel, channelCloseOK, nil)
 	case connectionClose:
-		p.method(0, connectionCloseOK, nil)
+		p.expectEnd()
+		if !p.deaf {
+			p.method(0, connectionCloseOK, nil)
+		}
 	case connectionCloseOK:
 		p.hangUp()
 	}

@@ -2,7 +2,9 @@ package embedded
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strconv"
+	"strings"
 )
 
 // property is a content property by its place in the list.
@@ -144,12 +146,34 @@ func (p *properties) replace(which property, encoding []byte) properties {
 	return changed
 }
 
-// expiration is the message's own time to live in milliseconds. present is false without one; ok is false for a text that
-// is no number of milliseconds.
-func (p *properties) expiration() (ms int64, present, ok bool) {
+// expiration is the message's own time to live in milliseconds, if it has one that checkExpiration lets pass.
+func (p *properties) expiration() (ms int64, present bool) {
 	if !p.has(propExpiration) {
-		return 0, false, true
+		return 0, false
 	}
 	ms, err := strconv.ParseInt(p.text(propExpiration), 10, 64)
-	return ms, true, err == nil && ms >= 0
+	return ms, err == nil
+}
+
+// checkExpiration returns why an expiration is not valid, in RabbitMQ's words, or "".
+func checkExpiration(text string) string {
+	digits := strings.TrimLeft(text, "+-")
+	end := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(digits)
+	}
+	if end == 0 || len(text)-len(digits) > 1 {
+		return "no_integer"
+	}
+	if rest := digits[end:]; rest != "" {
+		return fmt.Sprintf("{leftover_string,%q}", rest)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case n < 0:
+		return fmt.Sprintf("{value_negative,%d}", n)
+	case err != nil || n > maxExpiry.Milliseconds():
+		return fmt.Sprintf("{value_too_large,%s}", text)
+	}
+	return ""
 }

@@ -92,18 +92,19 @@ func (ch *channel) checkProperties(m *message) *exception {
 	if claimed := p.text(propUserID); p.has(propUserID) && claimed != user && !ch.broker.users[user].Impersonator {
 		return fail(replyPreconditionFailed, "user_id property set to '%s' but authenticated user was '%s'", claimed, user)
 	}
-	if _, _, ok := p.expiration(); !ok {
-		return fail(replyPreconditionFailed, "invalid expiration '%s'", p.text(propExpiration))
+	if !p.has(propExpiration) {
+		return nil
+	}
+	text := p.text(propExpiration)
+	if reason := checkExpiration(text); reason != "" {
+		return fail(replyPreconditionFailed, "invalid expiration '%s': %s", text, reason)
 	}
 	return nil
 }
 
-// checkMessage checks what RabbitMQ calls the message: delivery mode, CC and BCC; it sets the keys and strips BCC.
+// checkMessage checks what RabbitMQ calls the message: CC, BCC and the delivery mode; it sets the keys and strips BCC.
 func checkMessage(m *message, key string) *exception {
 	p := &m.properties
-	if mode := p.octet(propDeliveryMode); p.has(propDeliveryMode) && mode != 1 && mode != 2 {
-		return fail(replyPreconditionFailed, "invalid message: {delivery_mode_unknown,%d}", mode)
-	}
 	m.keys = []string{key}
 	for _, name := range []string{"CC", "BCC"} {
 		v := p.header(name)
@@ -111,9 +112,12 @@ func checkMessage(m *message, key string) *exception {
 			continue
 		}
 		if v.kind() != 'A' {
-			return fail(replyPreconditionFailed, "invalid message: {unacceptable_type_in_header,<<%q>>,%s}", name, v.typeName())
+			return fail(replyPreconditionFailed, "invalid message: {unacceptable_type_in_header,%q,%s}", name, v.typeName())
 		}
 		m.keys = append(m.keys, headerKeys(p, name)...)
+	}
+	if mode := p.octet(propDeliveryMode); p.has(propDeliveryMode) && mode != 1 && mode != 2 {
+		return fail(replyPreconditionFailed, "invalid message: {delivery_mode_unknown,%d}", mode)
 	}
 	if p.header("BCC") != nil {
 		*p = p.replace(propHeaders, p.headers().without("BCC").encode())

@@ -29,8 +29,8 @@ type queueOptions struct {
 	singleConsumer bool  // x-single-active-consumer
 }
 
-// maxExpiry is RabbitMQ's upper bound for times in milliseconds (100 years).
-const maxExpiry = 100 * 365 * 24 * time.Hour
+// maxExpiry is RabbitMQ's upper bound for times (ten years).
+const maxExpiry = 315_360_000_000 * time.Millisecond
 
 // declareArguments are checked in this order, and compared when a queue is declared again.
 var declareArguments = []struct {
@@ -54,6 +54,10 @@ var declareArguments = []struct {
 // does.
 func parseQueueOptions(name, vhost string, args table) (queueOptions, *exception) {
 	o := queueOptions{ttl: -1, expires: -1, maxLength: -1, maxBytes: -1, overflow: overflowDropHead}
+	if v := args.get("x-dead-letter-exchange"); v != nil && v.kind() != 'S' {
+		return o, fail(replyPreconditionFailed, "invalid type '%s' for arg 'x-dead-letter-exchange' in queue '%s' in vhost '%s'",
+			v.typeName(), name, vhost)
+	}
 	for _, a := range declareArguments {
 		v := args.get(a.name)
 		if v == nil {
@@ -67,8 +71,12 @@ func parseQueueOptions(name, vhost string, args table) (queueOptions, *exception
 }
 
 func checkQueueType(_ *queueOptions, v value, _ table) string {
-	if text, ok := v.text(); !ok || text != "classic" {
-		return fmt.Sprintf("\"unsupported queue type '%s'\"", v.printed())
+	text, ok := v.text()
+	if !ok {
+		return fmt.Sprintf("{unacceptable_type,%s}", v.typeName())
+	}
+	if text != "classic" {
+		return fmt.Sprintf("\"unsupported queue type '%s'\"", text)
 	}
 	return ""
 }

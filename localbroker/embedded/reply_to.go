@@ -40,13 +40,13 @@ func (ch *channel) replyAddress(m *message) *exception {
 	return nil
 }
 
-// deliverReply sends a reply at once. A client that does not read loses it: there is nowhere to keep it.
+// deliverReply sends a reply at once. A client that does not read loses it: there is nowhere to keep it. Its delivery tag is
+// used again, as in RabbitMQ.
 func (c *consumer) deliverReply(m *message) {
 	if c.channel.ended || c.channel.connection.out.full() {
 		return
 	}
-	c.channel.tag++
-	c.send(c.channel.tag, false, m)
+	c.send(c.channel.tag+1, false, m)
 }
 
 // declareReplies answers queue.declare of a reply key: it exists while its consumer does.

@@ -61,10 +61,7 @@ func (r *runner) hangUp() {
 
 // connect says everything up to connection.open at once: name=value for what differs from a usual client.
 func (r *runner) connect(name string, words []string) {
-	with := map[string]string{
-		"vhost": "/", "user": "guest", "password": "guest", "mechanism": "PLAIN", "channel-max": "2047", "frame-max": "131072",
-		"heartbeat": "0", "capabilities": "{consumer_cancel_notify=t:true connection.blocked=t:true authentication_failure_close=t:true basic.nack=t:true}",
-	}
+	with := usualClient()
 	for _, w := range words {
 		key, v, _ := strings.Cut(w, "=")
 		with[key] = unquoted(v)
@@ -72,6 +69,19 @@ func (r *runner) connect(name string, words []string) {
 	p := newPeer(name, r.dial())
 	r.peers[name], r.confirmed[name] = p, map[uint16]uint64{}
 	r.order = append(r.order, name)
+	greet(p, with)
+	r.waitFor(func() bool { return p.said("connection.", "eof") })
+}
+
+func usualClient() map[string]string {
+	return map[string]string{
+		"vhost": "/", "user": "guest", "password": "guest", "mechanism": "PLAIN", "channel-max": "2047", "frame-max": "131072",
+		"heartbeat": "0", "capabilities": "{consumer_cancel_notify=t:true connection.blocked=t:true authentication_failure_close=t:true basic.nack=t:true}",
+	}
+}
+
+// greet says everything up to connection.open without waiting.
+func greet(p *peer, with map[string]string) {
 	p.send(protocolHeader)
 	p.method(0, connectionStartOK, startOKArguments(with))
 	number := func(key string) uint64 { return must(strconv.ParseUint(with[key], 10, 32)) }
@@ -79,7 +89,6 @@ func (r *runner) connect(name string, words []string) {
 	tune = appendLong(tune, uint32(number("frame-max")))
 	p.method(0, connectionTuneOK, appendShort(tune, uint16(number("heartbeat"))))
 	p.method(0, connectionOpen, append(appendShortString(nil, with["vhost"]), 0, 0))
-	r.waitFor(func() bool { return p.said("connection.", "eof") })
 }
 
 // waitFor helps where RabbitMQ thinks for longer than it is quiet otherwise. It gives up after 5 s: the script shows it.

@@ -41,7 +41,7 @@ func scriptFiles(t *testing.T) []string {
 	return files
 }
 
-func readScripts(t *testing.T, file string) []*script {
+func readScripts(t testing.TB, file string) []*script {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *script) add(line string) {
 	}
 }
 
-// writeScripts puts scripts back into their file with the answers of got, by script and block.
+// writeScripts puts scripts back into their file with the answers of got, by script and block; those not played keep theirs.
 func writeScripts(t *testing.T, file string, scripts []*script, got map[string][][]string) {
 	t.Helper()
 	var b strings.Builder
@@ -89,7 +89,11 @@ func writeScripts(t *testing.T, file string, scripts []*script, got map[string][
 		}
 		for i, bl := range s.blocks {
 			fmt.Fprintf(&b, "> %s\n", bl.command)
-			for _, a := range got[s.name][i] {
+			answers := bl.answers
+			if new := got[s.name]; new != nil {
+				answers = new[i]
+			}
+			for _, a := range answers {
 				fmt.Fprintln(&b, a)
 			}
 		}

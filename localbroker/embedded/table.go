@@ -123,13 +123,7 @@ func longValueSize(raw []byte, depth int) (int, bool) {
 
 // validFloat refuses NaN and the infinities, which RabbitMQ cannot represent: it closes the connection with 541.
 func validFloat(raw []byte) bool {
-	f := 0.0
-	switch raw[0] {
-	case 'f':
-		f = float64(math.Float32frombits(binary.BigEndian.Uint32(raw[1:])))
-	case 'd':
-		f = math.Float64frombits(binary.BigEndian.Uint64(raw[1:]))
-	}
+	f, _ := value(raw).float()
 	return !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
@@ -212,7 +206,27 @@ func (v value) equal(other value) bool {
 	return bytes.Equal(v, other)
 }
 
-// text is the content of an S or x.
+// sameAs compares as RabbitMQ's headers exchange does, which forgets the types of strings and numbers.
+func (v value) sameAs(other value) bool {
+	if a, ok := v.integer(); ok {
+		b, isInt := other.integer()
+		f, isFloat := other.float()
+		return isInt && a == b || isFloat && float64(a) == f
+	}
+	if a, ok := v.float(); ok {
+		b, isFloat := other.float()
+		n, isInt := other.integer()
+		return isFloat && a == b || isInt && a == float64(n)
+	}
+	if v.isBytes() {
+		return other.isBytes() && bytes.Equal(v[5:], other[5:])
+	}
+	return v.equal(other)
+}
+
+func (v value) isBytes() bool { return v.kind() == 'S' || v.kind() == 'x' }
+
+// text is the content of an S.
 func (v value) text() (string, bool) {
 	if v.kind() == 'S' {
 		return string(v[5:]), true
@@ -227,7 +241,17 @@ func (v value) boolean() (val, ok bool) {
 	return v[1] != 0, true
 }
 
-// integer is any of the integer types, widened.
+func (v value) float() (float64, bool) {
+	switch v.kind() {
+	case 'f':
+		return float64(math.Float32frombits(binary.BigEndian.Uint32(v[1:]))), true
+	case 'd':
+		return math.Float64frombits(binary.BigEndian.Uint64(v[1:])), true
+	}
+	return 0, false
+}
+
+// integer is any of the integer types, widened. A timestamp is one of them for those who compare.
 func (v value) integer() (int64, bool) {
 	switch v.kind() {
 	case 'b':
@@ -242,7 +266,7 @@ func (v value) integer() (int64, bool) {
 		return int64(int32(binary.BigEndian.Uint32(v[1:]))), true
 	case 'i':
 		return int64(binary.BigEndian.Uint32(v[1:])), true
-	case 'l', 'L':
+	case 'l', 'L', 'T':
 		return int64(binary.BigEndian.Uint64(v[1:])), true
 	}
 	return 0, false
