@@ -15,6 +15,10 @@ import (
 // steadyAfter is how long a link must have been up for its loss to be redialled as if it were the first failure (chosen: longer than the first four pauses together).
 const steadyAfter = 10 * time.Second
 
+// flapping bounds the failures that count after a link that was up: its pauses stay below 1 s with the default RedialMin (measured: with
+// the full back-off a destination that is killed once a second is away for 10 s after the sixth time).
+const flapping = 2
+
 // neighbour is what an endpoint keeps for one peer, across links.
 type neighbour struct {
 	e         *Endpoint
@@ -179,7 +183,7 @@ func (n *neighbour) ended(l *Link, err error) {
 	if time.Since(l.since) >= steadyAfter {
 		n.failures = 0
 	}
-	n.failures++
+	n.failures = min(n.failures+1, flapping) // it was up: the peer is there, so a restart of it is not waited out
 	n.next = time.Now().Add(max(n.patience(), n.e.pause(n.failures)))
 	n.reason, n.fix = explain(err, n.e.cfg.Site, n.site)
 	n.since = time.Now()
