@@ -130,6 +130,23 @@ func TestValueThatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
+func TestTopologyOfTheLargestSourceFits(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("sites: {ams: {listen: [ams:1]}, nyc: {}}\nroutes:\n")
+	for i := 0; b.Len() < 1<<20-100; i++ {
+		fmt.Fprintf(&b, "  route-%d: {from: {site: ams, exchange: e%x, keys: ['k.%d.#']}, to: [{site: nyc, queue: q-%x}]}\n", i, i*i, i, i*i*i)
+	}
+	d, err := topology.Parse("t", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := encode(topology.Stored{Version: 1, Source: d.Source(), Numbers: d.Numbers()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d routes, %d bytes: %d bytes in etcd", len(d.Routes()), b.Len(), len(value))
+}
+
 func FuzzDecodeGivesBackOnlyWhatHasItsDigest(f *testing.F) {
 	good, err := encode(example())
 	if err != nil {
