@@ -111,6 +111,29 @@ func TestANewerProcessReplacesTheLinkOfTheOlder(t *testing.T) {
 	})
 }
 
+func TestAFencedLinkEndsBeforeItsSuccessorHearsOK(t *testing.T) {
+	inWorld(t, 25*time.Millisecond, func(w *world) {
+		nyc := w.site("nyc", "10.0.0.2").start(Peer{Site: "ams"})
+		older := w.rogue("ams", "10.0.0.1").connect(nyc)
+		go older.beat()
+		newer := w.rogue("ams", "10.0.0.3").dial(nyc).openControl()
+		hello := newer.hello()
+		hello.Boot, hello.Epoch = federation.BootID{10}, 2
+		newer.write(newer.control, federation.AppendPreamble(nil, federation.StreamPreamble{Kind: federation.StreamControl}))
+
+		newer.send(hello)
+
+		if ack := newer.ack(); ack.Verdict != federation.OK {
+			t.Fatalf("refused: %s %s", ack.Verdict, ack.Text)
+		}
+		_, _, events := nyc.handler.snapshot()
+		if diff := cmp.Diff([]string{"up ams", "down ams"}, events); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		sleep(time.Second)
+	})
+}
+
 func TestASecondHelloOfTheSameProcessDoesNotReplaceALiveLink(t *testing.T) {
 	inWorld(t, 25*time.Millisecond, func(w *world) {
 		nyc := w.site("nyc", "10.0.0.2").start(Peer{Site: "ams"})
