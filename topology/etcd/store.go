@@ -31,8 +31,8 @@ type Config struct {
 	Check time.Duration
 }
 
-// Store keeps the topologies of one federation. Methods may be called from any goroutine, and every one of them ends
-// within Config.Timeout, with an error when etcd does not answer.
+// Store keeps the topologies of one federation. Methods may be called from any goroutine. Without an answer of etcd they
+// end with an error: within Config.Timeout, Plan and Apply, which ask more than once, within four times of it.
 type Store struct {
 	client  *clientv3.Client
 	prefix  string
