@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -346,9 +347,9 @@ func (g *gated) Read(p []byte) (int, error) {
 func TestBrokerThatIsAwayIsDialledAgainWithJitterForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		dials := 0
+		var dials atomic.Int64
 		ours, err := localbroker.New(localbroker.Config{URL: "amqp://broker", Site: "ams", Dial: func(context.Context, string, string) (net.Conn, error) {
-			dials++
+			dials.Add(1)
 			return nil, errors.New("connection refused")
 		}})
 		must(t, err)
@@ -359,8 +360,8 @@ func TestBrokerThatIsAwayIsDialledAgainWithJitterForEver(t *testing.T) {
 		if s.Consuming.State != "down" || !strings.Contains(s.Consuming.Reason, "connection refused") || s.Consuming.Fix == "" || time.Since(s.Consuming.Since) < 9*time.Minute {
 			t.Fatalf("%+v", s)
 		}
-		if dials < 100 || dials > 500 { // two links, a mean of 7.5 s each
-			t.Fatalf("%d dials in 10 minutes", dials)
+		if n := dials.Load(); n < 100 || n > 500 { // two links, a mean of 7.5 s each
+			t.Fatalf("%d dials in 10 minutes", n)
 		}
 		stop()
 		<-ran
