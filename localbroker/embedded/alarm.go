@@ -55,7 +55,9 @@ func (c *connection) blockWhileAlarmed() {
 	case <-c.leaving:
 	}
 	c.unblock()
-	c.notifyBlocked(connectionUnblocked, nil)
+	if !c.isClosing() {
+		c.notifyBlocked(connectionUnblocked, nil)
+	}
 }
 
 // block returns what to wait for, or nil when the alarm has ended since.

@@ -80,6 +80,6 @@ func TestCloseDoesNotWaitForTheAlarm(t *testing.T) {
 		if took := time.Since(start); took != 0 {
 			t.Errorf("close took %v", took)
 		}
-		s.hears(`a connection.unblocked`, `a connection.close 320 "CONNECTION_FORCED - broker forced connection closure with reason 'shutdown'" -`)
+		s.hears(`a connection.close 320 "CONNECTION_FORCED - broker forced connection closure with reason 'shutdown'" -`)
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"net"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -17,28 +15,14 @@ import (
 func TestAnswersAsRabbitMQDoes(t *testing.T) {
 	for _, file := range scriptFiles(t) {
 		for _, s := range readScripts(t, file) {
-			t.Run(filepath.Base(file)+"/"+s.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { playEmbedded(t, s) })
-			})
+			t.Run(filepath.Base(file)+"/"+s.name, func(t *testing.T) { playEmbedded(t, s) })
 		}
 	}
 }
 
 func playEmbedded(t *testing.T, s *script) {
-	b := New(Config{Limits: Limits{MessageBytes: 1 << 20}})
-	settle := func() {
-		synctest.Wait()
-		checkInvariants(t, b)
-	}
-	r := newRunner(t, func() net.Conn { return pipe(t.Context(), b) }, settle)
-	compareAnswers(t, s, r.play(s))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := b.Close(ctx); err != nil {
-		t.Errorf("close: %v", err)
-	}
-	synctest.Wait()
-	checkEmpty(t, b)
+	cfg := Config{Limits: Limits{MessageBytes: 1 << 20}}
+	onStage(t, cfg, func(stage *stage) { compareAnswers(stage.t, s, stage.play(s)) })
 }
 
 // checkEmpty checks that a closed broker holds nothing.

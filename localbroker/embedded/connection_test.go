@@ -142,6 +142,7 @@ func TestClientThatDoesNotReadHoldsUpNobodyElse(t *testing.T) {
 		s.say("a1 queue.declare q passive", "a1 queue.declare-ok q messages=5 consumers=0")
 
 		time.Sleep(15 * time.Second) // the write timeout
+		s.hears()
 		s.say("a1 queue.declare stuck passive", "a1 queue.declare-ok stuck messages=5 consumers=0")
 		stuck.Close()
 	})

@@ -1,7 +1,5 @@
 package embedded
 
-import "fmt"
-
 // consume starts a consumer.
 //
 //	reserved short · queue shortstr · consumer-tag shortstr · bits no-local, no-ack, exclusive, no-wait · arguments table
@@ -48,17 +46,14 @@ func (ch *channel) startConsumer(c *consumer, name string, args table, noWait bo
 }
 
 func (c *consumer) takeArguments(q *queue, args table) *exception {
-	v := args.get("x-priority")
-	if v == nil {
-		return nil
+	if v := args.get("x-priority"); v != nil {
+		priority, ok := v.integer()
+		if !ok {
+			return fail(replyPreconditionFailed, "invalid arg 'x-priority' for %s: \"expected integer, got %s\"", q.broker.named(q), v.typeName())
+		}
+		c.priority = priority
 	}
-	priority, ok := v.integer()
-	if !ok {
-		return fail(replyPreconditionFailed, "invalid arg 'x-priority' for %s: %s", q.broker.named(q),
-			fmt.Sprintf("\"expected integer, got %s\"", v.typeName()))
-	}
-	c.priority = priority
-	return nil
+	return refuseArguments(args, []string{"x-stream-offset"}, q.name, q.broker.vhost)
 }
 
 // cancel ends a consumer; what it has not settled stays with the channel. An unknown tag is answered like a known one.

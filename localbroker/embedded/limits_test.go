@@ -49,7 +49,7 @@ func TestDeepHeadersPassAsTheyAre(t *testing.T) {
 	onStage(t, Config{}, func(s *stage) {
 		s.do("a open")
 		s.say("a1 queue.declare q", "a1 queue.declare-ok q messages=0 consumers=0")
-		raw := appendLongString([]byte{0x20, 0}, deepTable(100))
+		raw := appendLongString([]byte{0x20, 0}, deepTable(maxTableDepth))
 		s.say(fmt.Sprintf(`a1 publish "" q body raw-properties=%x`, raw))
 		if got := s.broker.Snapshot("q")[0].Properties; string(got) != string(raw) {
 			t.Errorf("properties %x, want %x", got, raw)

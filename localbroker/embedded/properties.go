@@ -38,7 +38,7 @@ func (p property) bit() uint16 { return 0x8000 >> p }
 //	10 correlation-id shortstr · 9 reply-to shortstr · 8 expiration shortstr · 7 message-id shortstr · 6 timestamp longlong
 //	5 type shortstr · 4 user-id shortstr · 3 app-id shortstr · 2 cluster-id shortstr · 1 unused · 0 another flags word follows
 //
-// Bit 1 and bytes behind the last property are passed on as they are. Bit 0 is refused: RabbitMQ answers it with 541.
+// Bit 1 means nothing and stays. Bit 0, and bytes behind the last property, are refused: RabbitMQ answers them with 541.
 type properties struct {
 	raw    []byte
 	starts [propCount + 1]uint32 // starts[p] to starts[p+1] is property p, empty when it is absent
@@ -59,7 +59,7 @@ func scanProperties(raw []byte) (p properties, ok bool) {
 		}
 	}
 	p.starts[propCount] = uint32(len(raw) - len(d.rest))
-	return p, !d.broken
+	return p, !d.broken && len(d.rest) == 0
 }
 
 func skipProperty(d *decoder, p property) bool {

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -50,6 +51,12 @@ var declareArguments = []struct {
 	{"x-single-active-consumer", checkSingleConsumer},
 }
 
+// otherTypesArguments belong to RabbitMQ's quorum queues and streams; a classic queue does not take them.
+var otherTypesArguments = []string{
+	"x-delivery-limit", "x-quorum-initial-group-size", "x-initial-cluster-size", "x-queue-leader-locator", "x-dead-letter-strategy",
+	"x-max-in-memory-length", "x-max-in-memory-bytes", "x-max-age", "x-stream-max-segment-size-bytes",
+}
+
 // parseQueueOptions reads the arguments of queue.declare. Arguments that it does not know are kept and ignored, as RabbitMQ
 // does.
 func parseQueueOptions(name, vhost string, args table) (queueOptions, *exception) {
@@ -67,7 +74,17 @@ func parseQueueOptions(name, vhost string, args table) (queueOptions, *exception
 			return o, fail(replyPreconditionFailed, "invalid arg '%s' for queue '%s' in vhost '%s': %s", a.name, name, vhost, reason)
 		}
 	}
-	return o, nil
+	return o, refuseArguments(args, otherTypesArguments, name, vhost)
+}
+
+func refuseArguments(args table, names []string, queue, vhost string) *exception {
+	for _, f := range args {
+		if slices.Contains(names, f.name) {
+			return fail(replyPreconditionFailed, "invalid arg '%s' for queue '%s' in vhost '%s' of queue type rabbit_classic_queue",
+				f.name, queue, vhost)
+		}
+	}
+	return nil
 }
 
 func checkQueueType(_ *queueOptions, v value, _ table) string {

@@ -52,8 +52,8 @@ func playReal(t *testing.T, address string, s *script) [][]string {
 		}
 		return conn
 	}
-	r := newRunner(t, dial, nil)
-	r.settle = r.untilQuiet
+	r := newRunner(t, dial)
+	r.settle, r.waitFor = r.untilQuiet, untilDone
 	t.Cleanup(func() { cleanUp(t, dial, r.names) })
 	return r.play(s)
 }
@@ -75,10 +75,16 @@ func (r *runner) untilQuiet() {
 	}
 }
 
+// untilDone gives up after 5 s: the script shows it.
+func untilDone(done func() bool) {
+	for end := time.Now().Add(5 * time.Second); !done() && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	}
+}
+
 // cleanUp deletes what a script declared.
 func cleanUp(t *testing.T, dial func() net.Conn, names *declared) {
-	r := newRunner(t, dial, nil)
-	r.settle = r.untilQuiet
+	r := newRunner(t, dial)
+	r.settle, r.waitFor = r.untilQuiet, untilDone
 	r.open("z", nil)
 	p := r.peers["z"]
 	for i, name := range names.queues {

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // runner plays a script against one broker.
 type runner struct {
 	t         *testing.T
 	dial      func() net.Conn
-	settle    func() // returns when the broker has said all it has to say
+	settle    func()                 // returns when the broker has said all it has to say
+	waitFor   func(done func() bool) // returns when done, or when that will not be
 	peers     map[string]*peer
 	order     []string
 	confirmed map[string]map[uint16]uint64
@@ -22,10 +22,9 @@ type runner struct {
 	names     *declared
 }
 
-func newRunner(t *testing.T, dial func() net.Conn, settle func()) *runner {
+func newRunner(t *testing.T, dial func() net.Conn) *runner {
 	return &runner{
-		t: t, dial: dial, settle: settle, peers: map[string]*peer{}, confirmed: map[string]map[uint16]uint64{},
-		alias: &aliases{}, names: &declared{},
+		t: t, dial: dial, peers: map[string]*peer{}, confirmed: map[string]map[uint16]uint64{}, alias: &aliases{}, names: &declared{},
 	}
 }
 
@@ -89,13 +88,6 @@ func greet(p *peer, with map[string]string) {
 	tune = appendLong(tune, uint32(number("frame-max")))
 	p.method(0, connectionTuneOK, appendShort(tune, uint16(number("heartbeat"))))
 	p.method(0, connectionOpen, append(appendShortString(nil, with["vhost"]), 0, 0))
-}
-
-// waitFor helps where RabbitMQ thinks for longer than it is quiet otherwise. It gives up after 5 s: the script shows it.
-func (r *runner) waitFor(done func() bool) {
-	r.t.Helper()
-	for end := time.Now().Add(5 * time.Second); !done() && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-	}
 }
 
 func startOKArguments(with map[string]string) []byte {

@@ -24,7 +24,8 @@ func onStage(t *testing.T, cfg Config, story func(s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(cfg)
 		s := &stage{t: t, broker: b}
-		s.runner = newRunner(t, func() net.Conn { return pipe(t.Context(), b) }, s.quiet)
+		s.runner = newRunner(t, func() net.Conn { return pipe(t.Context(), b) })
+		s.settle, s.waitFor = s.quiet, func(func() bool) { synctest.Wait() }
 		story(s)
 		s.hangUp()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// maxTableDepth bounds nested tables and arrays. RabbitMQ has no bound; real headers nest two or three deep, and 128 keeps
+// maxTableDepth is how many values may be within each other. RabbitMQ has no bound; real headers nest two or three deep, and 128 keeps
 // the recursion of the scanner within a few kilobytes of stack.
 const maxTableDepth = 128
 
@@ -79,7 +79,7 @@ func validArray(raw []byte, depth int) bool {
 
 // valueSize returns how many bytes the value at the front of raw has, its type octet included.
 func valueSize(raw []byte, depth int) (int, bool) {
-	if len(raw) == 0 || depth > maxTableDepth {
+	if len(raw) == 0 || depth >= maxTableDepth {
 		return 0, false
 	}
 	size := 1
