@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,6 +41,8 @@ type member struct {
 	port   int
 	stop   context.CancelFunc
 	done   chan error
+
+	endBroker func()
 }
 
 func newWorld(t testing.TB, sites ...federation.SiteID) *world {
@@ -109,21 +112,27 @@ func (m *member) write(name, text string) {
 	}
 }
 
+// startBroker runs an empty broker at the site's address, or at a free one, until endBroker or the test's end.
 func (m *member) startBroker() {
 	t := m.world.t
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if m.amqp == "" {
+		m.amqp = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", m.amqp)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.broker, m.amqp = embedded.New(embedded.Config{Users: map[string]embedded.User{"guest": {Password: "guest"}, "alice": {Password: "alice"}}}), l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- m.broker.Serve(ctx, l) }()
-	t.Cleanup(func() {
+	broker := m.broker
+	go func() { done <- broker.Serve(ctx, l) }()
+	m.endBroker = sync.OnceFunc(func() {
 		cancel()
 		<-done
 	})
+	t.Cleanup(m.endBroker)
 }
 
 // start runs the site's router in this process until stopRouter or the test's end.
