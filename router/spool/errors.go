@@ -40,11 +40,11 @@ func (e *CorruptError) Error() string {
 	}
 	switch {
 	case e.Batch.Lane != (federation.Lane{}):
-		return fmt.Sprintf("%s: %s: batch %s is held; `cloudqueue spool void` gives it up", where, e.What, e.Batch)
+		return fmt.Sprintf("%s: %s: the lane stops at %s; put the segment back, or give the offsets up: cloudqueue spool void %s FIRST-LAST --reason corrupt", where, e.What, e.Batch, e.Batch.Lane)
 	case e.Marks:
-		return fmt.Sprintf("%s: %s: marks may be lost, nothing is served; put the segment back, or give the stretch up with `cloudqueue spool void`, then `cloudqueue spool new-id`", where, e.What)
+		return fmt.Sprintf("%s: %s: marks may be lost, so nothing is served; put the segment back, or, with the router stopped, give the stretch up: cloudqueue spool void --corrupt, then cloudqueue spool new-id", where, e.What)
 	default:
-		return fmt.Sprintf("%s: %s: what it held is not known, lanes stop where something is missing; put the segment back, or give the stretch up with `cloudqueue spool void`", where, e.What)
+		return fmt.Sprintf("%s: %s: what it held is not known, so lanes stop where something is missing; put the segment back, or, with the router stopped, give the stretch up: cloudqueue spool void --corrupt", where, e.What)
 	}
 }
 

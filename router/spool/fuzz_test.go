@@ -153,6 +153,7 @@ func FuzzFooter(f *testing.F) {
 	}
 	f.Add(whole[s.valid+footerHeadSize : s.extentsAt])
 	f.Fuzz(func(t *testing.T, b []byte) {
+		b = bytes.Clone(b) // the fuzzer's own must not change
 		head := footerHead{position: 512, summaryLength: int64(len(b)) + footerHeadSize, length: 1 << 20}
 		if len(b) >= 4 {
 			binary.LittleEndian.PutUint32(b[len(b)-4:], salted(fuzzHeader.salt, head.position+footerHeadSize, b[:len(b)-4]))
@@ -169,6 +170,7 @@ func FuzzFooter(f *testing.F) {
 func FuzzSegmentHeader(f *testing.F) {
 	f.Add(fuzzHeader.encode(), false)
 	f.Fuzz(func(t *testing.T, b []byte, mend bool) {
+		b = bytes.Clone(b) // the fuzzer's own must not change
 		if mend && len(b) >= segmentHeaderSize {
 			copy(b, segmentMagic)
 			binary.LittleEndian.PutUint32(b[508:], salted(0, 0, b[:508]))

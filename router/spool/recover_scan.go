@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -70,12 +69,14 @@ func (r *recovery) gathering() *gathering {
 
 // groups takes every group below the limit. It keeps back those that nothing yet says were durable, and returns what is left of them at the end.
 func (r *recovery) groups(ctx context.Context, f *foundSegment, s *scanner, t *gathering) (held []heldGroup, err error) {
+	var spare []byte // of the body released last: a whole segment passes through a few buffers
 	release := func() error {
 		for len(held) > 0 && held[0].lsn <= r.durable {
 			if err := t.group(held[0].groupHeader, held[0].body, held[0].position); err != nil {
 				return err
 			}
 			f.segment.valid = held[0].position + int64(held[0].bodyLength)
+			spare = held[0].body
 			held = held[1:]
 		}
 		return nil
@@ -112,7 +113,8 @@ func (r *recovery) groups(ctx context.Context, f *foundSegment, s *scanner, t *g
 			f.first = g.lsn
 		}
 		f.last = g.lsn
-		held = append(held, heldGroup{g.groupHeader, bytes.Clone(g.body), g.position + groupHeaderSize})
+		held = append(held, heldGroup{g.groupHeader, append(spare[:0], g.body...), g.position + groupHeaderSize})
+		spare = nil
 	}
 }
 
