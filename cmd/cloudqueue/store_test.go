@@ -80,8 +80,11 @@ func withSpool(t *testing.T, dir string, use func(ctx context.Context, sp *spool
 	}
 	ran := make(chan error, 1)
 	go func() { ran <- sp.Run(ctx) }()
-	err = use(ctx, sp)
-	if err := errors.Join(err, sp.Close(ctx), <-ran); err != nil {
+	err = errors.Join(use(ctx, sp), sp.Close(ctx))
+	if ended := <-ran; !errors.Is(ended, spool.ErrClosed) { // Close may come before Run has begun
+		err = errors.Join(err, ended)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }
