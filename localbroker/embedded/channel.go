@@ -112,7 +112,7 @@ func (ch *channel) end() {
 		return
 	}
 	ch.ended = true
-	ch.content.reset()
+	ch.resetContent()
 	ch.confirms.pending = 0
 	ch.tx.rollback(ch)
 	ch.endReplyConsumer()

@@ -26,6 +26,9 @@ type Config struct {
 	CloseTimeout time.Duration
 	// Limits bound what clients can make the broker hold.
 	Limits Limits
+	// Fate decides what becomes of a message, for tests of its publishers; nil means that all goes well. It is called with the
+	// broker locked: it must return at once and not call the broker.
+	Fate func(Arrival) Fate
 	// Logger gets connections' starts, ends and the alarm; nil means none.
 	Logger *slog.Logger
 }
@@ -48,7 +51,8 @@ type Limits struct {
 	Connections int
 	// Handshakes at once, accepted but not open: 256. More are closed unread.
 	Handshakes int
-	// MessageBytes is the largest body: 16 MiB (RabbitMQ 4's). A larger one closes its channel with 406.
+	// MessageBytes is the largest body: 16 MiB (RabbitMQ 4's). A larger one closes its channel with 406. Twice as much may be
+	// arriving on all channels of a connection together; more closes it with 506.
 	MessageBytes int64
 	// MemoryBytes raises the alarm when messages hold more: 256 MiB. It ends at nine tenths of that.
 	MemoryBytes int64

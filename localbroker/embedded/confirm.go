@@ -8,6 +8,7 @@ type confirms struct {
 	published uint64 // number of the last message
 	pending   int    // messages up to published that are accepted and not yet acked
 	listed    bool   // in connection.unconfirmed
+	singly    bool   // some message never gets its ack, so an ack for several would take it along
 }
 
 // maxPendingConfirms bounds how long a fast publisher waits for the first ack of a run.
@@ -36,17 +37,35 @@ func (c *confirms) settle(ch *channel, number uint64, accepted bool) {
 	}
 }
 
+// skip leaves the last message without an answer.
+func (c *confirms) skip(ch *channel) {
+	if c.on {
+		c.flushUpTo(ch, c.published-1)
+		c.singly = true
+	}
+}
+
 // flush acks what waits.
-//
-//	delivery-tag longlong · multiple bit
 func (c *confirms) flush(ch *channel) { c.flushUpTo(ch, c.published) }
 
 func (c *confirms) flushUpTo(ch *channel, number uint64) {
-	if c.pending == 0 {
-		return
-	}
-	var space [9]byte
-	args := appendLonglong(space[:0], number)
-	ch.send(basicAck, appendBool(args, c.pending > 1))
+	waiting := uint64(c.pending)
 	c.pending = 0
+	switch {
+	case waiting == 0:
+	case c.singly:
+		for n := number - waiting + 1; n <= number; n++ {
+			c.ack(ch, n, false)
+		}
+	default:
+		c.ack(ch, number, waiting > 1)
+	}
+}
+
+// ack says that a message, or with multiple all up to it, is safe.
+//
+//	delivery-tag longlong · multiple bit
+func (c *confirms) ack(ch *channel, number uint64, multiple bool) {
+	var space [9]byte
+	ch.send(basicAck, appendBool(appendLonglong(space[:0], number), multiple))
 }

@@ -25,6 +25,8 @@ type connection struct {
 	channelMax  uint16
 	scratch     []byte     // payload of the frame in hand
 	unconfirmed []*channel // with acks that wait, see confirms
+	arriving    int64      // bytes of bodies that are not complete
+	doomed      bool       // see doom
 
 	// Guarded by Broker.mu; the reader alone changes channels.
 	id       uint64
@@ -73,6 +75,10 @@ func (c *connection) converse() error {
 	for err == nil {
 		c.pause()
 		err = c.frame()
+		if c.doomed {
+			c.cut()
+			return nil
+		}
 		switch why := err.(type) {
 		case *exception:
 			c.leave(why)
@@ -114,7 +120,7 @@ func (c *connection) leaveAt(why *exception, failed methodID) {
 	if !c.beginClosing() {
 		return
 	}
-	c.broker.log.Warn("connection refused", "connection", c.id, "err", why)
+	c.broker.log.Warn("closing connection", "connection", c.id, "err", why)
 	c.out.method(0, connectionClose, why.appendClose(nil, failed))
 	c.patience.fix(time.Now().Add(c.broker.cfg.CloseTimeout))
 }
@@ -123,6 +129,12 @@ func (c *connection) leaveAt(why *exception, failed methodID) {
 func (c *connection) cut() {
 	c.beginClosing()
 	c.conn.Close()
+}
+
+// doom makes the reader cut the connection when it is done with the frame in hand. Broker.mu is held.
+func (c *connection) doom() {
+	c.doomed = true
+	c.setClosing()
 }
 
 // beginClosing is false when that has happened before.

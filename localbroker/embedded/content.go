@@ -45,8 +45,6 @@ func (c *content) method() methodID {
 	return basicPublish
 }
 
-func (c *content) reset() { *c = content{} }
-
 // begin notes a basic.publish.
 //
 //	reserved short · exchange shortstr · routing-key shortstr · bits mandatory, immediate
@@ -100,6 +98,10 @@ func (ch *channel) room(n int) ([]byte, *exception) {
 	if int64(have)+int64(n) > c.size {
 		return nil, fail(replyFrameError, "body of %d bytes where %d were announced", have+n, c.size)
 	}
+	if limit := 2 * ch.broker.limits.MessageBytes; ch.connection.arriving+int64(n) > limit {
+		return nil, fail(replyResourceError, "more than %d bytes of unfinished messages on one connection", limit)
+	}
+	ch.connection.arriving += int64(n)
 	if c.body == nil {
 		c.body = make([]byte, n)
 		return c.body, nil
@@ -114,6 +116,11 @@ func (ch *channel) complete() (content, bool) {
 	if c.expected != expectBody || int64(len(c.body)) < c.size {
 		return content{}, false
 	}
-	ch.content.reset()
+	ch.resetContent()
 	return c, true
+}
+
+func (ch *channel) resetContent() {
+	ch.connection.arriving -= int64(len(ch.content.body))
+	ch.content = content{}
 }

@@ -64,22 +64,23 @@ func (x *exchange) add(bd *binding) {
 		x.byKey = map[string][]*binding{}
 	}
 	x.byKey[bd.key] = append(x.byKey[bd.key], bd)
+	bd.queue.boundTo(x)
 }
 
-// drop removes the bindings that leaves says and returns how many those were.
+// drop removes the bindings that leaves names and returns how many those were.
 func (x *exchange) drop(leaves func(*binding) bool) int {
 	kept := make([]*binding, 0, len(x.bindings))
 	byKey := map[string][]*binding{}
 	for _, bd := range x.bindings {
-		if !leaves(bd) {
-			kept = append(kept, bd)
-			byKey[bd.key] = append(byKey[bd.key], bd)
+		if leaves(bd) {
+			bd.queue.unboundFrom(x)
+			continue
 		}
+		kept = append(kept, bd)
+		byKey[bd.key] = append(byKey[bd.key], bd)
 	}
 	dropped := len(x.bindings) - len(kept)
-	if dropped > 0 {
-		x.bindings, x.byKey = kept, byKey
-	}
+	x.bindings, x.byKey = kept, byKey
 	return dropped
 }
 

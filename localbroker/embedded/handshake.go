@@ -4,20 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"runtime"
 	"time"
 )
 
 // protocolHeader is what a client sends first, and what it gets back when it sent anything else.
 var protocolHeader = []byte("AMQP\x00\x00\x09\x01")
-
-// clientProperties are the capabilities of a client that the broker asks about.
-type clientProperties struct {
-	cancelNotify  bool   // consumer_cancel_notify
-	blockedNotify bool   // connection.blocked
-	authNotify    bool   // authentication_failure_close
-	name          string // connection_name, for people
-}
 
 // handshake brings a connection to its first channel, within the handshake timeout:
 //
@@ -68,28 +59,6 @@ func (c *connection) greet() error {
 	}
 	c.out.method(0, connectionStart, startArguments(c.broker.cfg.Product))
 	return nil
-}
-
-// startArguments are what the broker says of itself.
-//
-//	version-major octet · version-minor octet · server-properties table · mechanisms longstr · locales longstr
-func startArguments(product string) []byte {
-	yes := boolValue(true)
-	capabilities := table{
-		{"publisher_confirms", yes}, {"exchange_exchange_bindings", yes}, {"basic.nack", yes},
-		{"consumer_cancel_notify", yes}, {"connection.blocked", yes}, {"consumer_priorities", yes},
-		{"authentication_failure_close", yes}, {"per_consumer_qos", yes}, {"direct_reply_to", yes},
-	}
-	server := table{
-		{"capabilities", tableValue(capabilities)},
-		{"product", textValue(product)},
-		{"platform", textValue(runtime.Version())},
-		{"information", textValue("In memory. Behaves as RabbitMQ 3.10.")},
-		{"version", textValue("3.10.8")},
-	}
-	b := append([]byte{0, 9}, server.encode()...)
-	b = appendLongString(b, "AMQPLAIN PLAIN")
-	return appendLongString(b, "en_US")
 }
 
 // step waits for one method of the handshake. A client may also close.
@@ -143,97 +112,4 @@ func (c *connection) turnAway(refused *exception, id methodID) error {
 		return fmt.Errorf("handshake: %w", refused)
 	}
 	return nil
-}
-
-// startOK checks the login and proposes the limits.
-//
-//	client-properties table · mechanism shortstr · response longstr · locale shortstr
-func (c *connection) startOK(d *decoder) *exception {
-	properties, _ := d.table()
-	c.client = readClientProperties(properties)
-	mechanism, response := d.shortString(), d.longBytes()
-	user, refused := c.broker.authenticate(mechanism, response)
-	if refused != nil {
-		return refused
-	}
-	c.user = user
-	limits := &c.broker.limits
-	args := appendShort(nil, limits.ChannelMax)
-	args = appendLong(args, limits.FrameMax)
-	c.out.method(0, connectionTune, appendShort(args, uint16(c.broker.cfg.Heartbeat/time.Second)))
-	return nil
-}
-
-func readClientProperties(t table) clientProperties {
-	capabilities, _ := t.get("capabilities").table()
-	has := func(name string) bool { on, _ := capabilities.get(name).boolean(); return on }
-	name, _ := t.get("connection_name").text()
-	return clientProperties{
-		cancelNotify:  has("consumer_cancel_notify"),
-		blockedNotify: has("connection.blocked"),
-		authNotify:    has("authentication_failure_close"),
-		name:          name,
-	}
-}
-
-// tuneOK takes what the client made of the proposal.
-//
-//	channel-max short · frame-max long · heartbeat short, in seconds, 0 for none
-func (c *connection) tuneOK(d *decoder) (heartbeat time.Duration, refused *exception) {
-	channelMax, frameMax := d.short(), d.long()
-	heartbeat = time.Duration(d.short()) * time.Second
-	limits := &c.broker.limits
-	if refused := negotiable("channel_max", 1, int64(limits.ChannelMax), int64(channelMax)); refused != nil {
-		return 0, refused
-	}
-	if refused := negotiable("frame_max", minFrameMax, int64(limits.FrameMax), int64(frameMax)); refused != nil {
-		return 0, refused
-	}
-	c.channelMax = channelMax
-	c.in.max = frameMax
-	c.out.tuned(frameMax, heartbeat)
-	return heartbeat, nil
-}
-
-// negotiable refuses a client's value outside least to most. 0 stands for "no limit", which is too much.
-func negotiable(name string, least, most, got int64) *exception {
-	detail := ""
-	if name == "channel_max" && got == 0 {
-		detail = " (no limit)"
-	}
-	switch {
-	case got != 0 && got < least:
-		return fail(replyNotAllowed, "negotiated %s = %d%s is lower than the minimum allowed value (%d)", name, got, detail, least)
-	case got == 0 || got > most:
-		return fail(replyNotAllowed, "negotiated %s = %d%s is higher than the maximum allowed value (%d)", name, got, detail, most)
-	}
-	return nil
-}
-
-// open admits the client to the virtual host.
-//
-//	virtual-host shortstr · reserved shortstr · reserved bit
-func (c *connection) open(d *decoder) *exception {
-	if vhost := d.shortString(); vhost != c.broker.vhost {
-		return fail(replyNotAllowed, "vhost %s not found", vhost)
-	}
-	if !c.broker.admit(c) {
-		return fail(replyNotAllowed, "access to vhost '%s' refused for user '%s': connection limit (%d) is reached",
-			c.broker.vhost, c.user, c.broker.limits.Connections)
-	}
-	c.out.method(0, connectionOpenOK, []byte{0})
-	c.broker.log.Info("connection open", "connection", c.id, "user", c.user, "client", c.client.name)
-	return nil
-}
-
-func (b *Broker) admit(c *connection) bool {
-	b.mu.Lock()
-	defer b.unlock()
-	if b.open >= b.limits.Connections {
-		b.counters.RefusedConnections++
-		return false
-	}
-	b.open++
-	c.opened = true
-	return true
 }

@@ -49,9 +49,19 @@ func (b *Broker) faults() []string {
 			faults = append(faults, "queue "+name+" is over its length")
 		}
 	}
-	bindings := 0
+	bindings, sources := 0, 0
+	for _, q := range b.queues {
+		for _, n := range q.sources {
+			sources += n
+		}
+	}
 	for name, x := range b.exchanges {
 		bindings += len(x.bindings)
+		for _, bd := range x.bindings {
+			if bd.queue != nil {
+				sources--
+			}
+		}
 		byKey := 0
 		for _, list := range x.byKey {
 			byKey += len(list)
@@ -59,6 +69,7 @@ func (b *Broker) faults() []string {
 		expect("bindings by key of "+name, byKey, len(x.bindings))
 	}
 	expect("bindings", b.bindings, bindings)
+	expect("sources of queues less bindings", sources, 0)
 	expect("held bytes", b.held, held)
 	return faults
 }

@@ -70,10 +70,17 @@ func TestImpersonatorPublishesForOthers(t *testing.T) {
 	})
 }
 
-func TestTopicMatchingTakesNoExponentialTime(t *testing.T) {
-	pattern := topicWords(strings.Repeat("#.a.", 60) + "b")
-	words := topicWords(strings.TrimSuffix(strings.Repeat("a.", 120), "."))
-	if topicMatch(pattern, words) {
-		t.Error("matches")
-	}
+func TestUnfinishedMessagesAreLimited(t *testing.T) {
+	onStage(t, Config{Limits: Limits{MessageBytes: 100}}, func(s *stage) {
+		s.do("a open")
+		for _, channel := range []string{"a1", "a2", "a3"} {
+			if channel != "a1" {
+				s.say(channel+" channel.open", channel+" channel.open-ok")
+			}
+			s.do(channel + " method 003c0028000000017100")
+			s.do(channel + " frame 2 003c000000000000000000640000")
+			s.do(channel + " frame 3 " + strings.Repeat("61", 80))
+		}
+		s.hears(`a connection.close 506 "RESOURCE_ERROR - more than 200 bytes of unfinished messages on one connection" basic.publish`)
+	})
 }

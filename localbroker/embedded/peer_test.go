@@ -21,9 +21,9 @@ type peer struct {
 	out      chan []byte
 	events   []event
 	partial  map[uint16]*partialContent
-	channels map[uint16]bool
-	ended    bool // we hung up
-	closed   bool // close and close-ok were said
+	channels map[uint16]bool // that are open
+	ended    bool            // we hung up
+	closed   bool            // close and close-ok were said
 
 	deaf       bool // does not answer close
 	heartbeats int
@@ -174,7 +174,12 @@ func (p *peer) takeMethod(channel uint16, id methodID, d *decoder) {
 		p.note(event{channel: channel, text: shownMethod(id, d)})
 	}
 	switch id {
+	case channelOpenOK:
+		p.setOpen(channel, true)
+	case channelCloseOK:
+		p.setOpen(channel, false)
 	case channelClose:
+		p.setOpen(channel, false)
 		p.method(channel, channelCloseOK, nil)
 	case connectionClose:
 		p.expectEnd()
@@ -184,6 +189,25 @@ func (p *peer) takeMethod(channel uint16, id methodID, d *decoder) {
 	case connectionCloseOK:
 		p.hangUp()
 	}
+}
+
+func (p *peer) setOpen(channel uint16, open bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.channels[channel] = open
+}
+
+func (p *peer) open(channel uint16) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.channels[channel]
+}
+
+// over reports whether either side has hung up or is about to.
+func (p *peer) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended || p.closed
 }
 
 // said reports whether an event begins with one of the texts.

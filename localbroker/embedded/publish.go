@@ -7,6 +7,7 @@ type publication struct {
 	replied   bool // a direct reply: it went to a client, not to a queue
 	mandatory bool
 	number    uint64 // of confirm mode
+	fate      Fate
 }
 
 // publish takes a message that has arrived whole: checks it, routes it and, outside a transaction, delivers it. The checks
@@ -33,6 +34,9 @@ func (ch *channel) publish(c content) *exception {
 	}
 	p := publication{message: m, mandatory: c.publish.mandatory, number: number}
 	b.counters.Published++
+	if !ch.meetsFate(&p) {
+		return nil
+	}
 	p.queues, p.replied = b.find(x, m)
 	if ch.tx.on {
 		return ch.tx.hold(ch, p)
@@ -65,7 +69,7 @@ func (ch *channel) deliver(p publication) {
 	if len(p.queues) == 0 {
 		ch.unroutable(p)
 	}
-	ch.confirms.settle(ch, p.number, accepted)
+	ch.answer(p, accepted)
 }
 
 // unroutable returns a mandatory message and counts another.

@@ -24,6 +24,7 @@ type queue struct {
 
 	consumers   []*consumer // highest priority first; within one priority, whose turn is next first
 	hadConsumer bool
+	sources     map[*exchange]int // bindings from each exchange to this queue
 
 	expiry   *time.Timer // of the entry at the front, nil when none is set
 	expiryAt time.Time
@@ -35,9 +36,10 @@ type queue struct {
 }
 
 func newQueue(b *Broker, name string, options queueOptions) *queue {
-	q := &queue{broker: b, name: name, options: options}
-	q.ready = make([]ring, int(options.maxPriority)+1)
-	return q
+	return &queue{
+		broker: b, name: name, options: options, sources: map[*exchange]int{},
+		ready: make([]ring, int(options.maxPriority)+1),
+	}
 }
 
 // enqueue takes a message. It is false when the queue refuses it (x-overflow).
@@ -143,6 +145,24 @@ func (q *queue) delete() int {
 		c.cancelled()
 	}
 	q.consumers = nil
-	q.broker.unbindQueue(q)
+	for x := range q.sources {
+		q.broker.unbind(x, func(bd *binding) bool { return bd.queue == q })
+	}
 	return n
+}
+
+// boundTo and unboundFrom count bindings; a binding between exchanges has no queue.
+func (q *queue) boundTo(x *exchange) {
+	if q != nil {
+		q.sources[x]++
+	}
+}
+
+func (q *queue) unboundFrom(x *exchange) {
+	if q == nil {
+		return
+	}
+	if q.sources[x]--; q.sources[x] == 0 {
+		delete(q.sources, x)
+	}
 }

@@ -32,16 +32,9 @@ func (b *Broker) unbind(x *exchange, leaves func(*binding) bool) {
 	}
 }
 
-func (b *Broker) unbindQueue(q *queue) {
-	for _, x := range b.exchanges {
-		b.unbind(x, func(bd *binding) bool { return bd.queue == q })
-	}
-}
-
 func (b *Broker) removeExchange(x *exchange) {
 	delete(b.exchanges, x.name)
-	b.bindings -= len(x.bindings)
-	x.bindings, x.byKey = nil, nil
+	b.bindings -= x.drop(func(*binding) bool { return true })
 	for _, y := range b.exchanges {
 		b.unbind(y, func(bd *binding) bool { return bd.exchange == x })
 	}

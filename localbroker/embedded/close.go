@@ -1,0 +1,46 @@
+package embedded
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+// Close ends every connection as ServeConn does when its ctx ends, and drops all messages. When ctx ends first, what is left
+// is cut off. After it the broker serves nothing; a second call does nothing.
+func (b *Broker) Close(ctx context.Context) error {
+	b.end()
+	left := b.everyConnection()
+	for _, c := range left {
+		c.leave(shutdown())
+	}
+	b.deleteQueues()
+	for _, c := range left {
+		select { // done and ctx at once: cutting an ended connection does nothing
+		case <-c.done:
+		case <-ctx.Done():
+			c.cut()
+			<-c.done
+		}
+	}
+	return ctx.Err()
+}
+
+func shutdown() *exception {
+	return fail(replyConnectionForced, "broker forced connection closure with reason 'shutdown'")
+}
+
+func (b *Broker) everyConnection() []*connection {
+	b.mu.Lock()
+	defer b.unlock()
+	return slices.Collect(maps.Values(b.connections))
+}
+
+// deleteQueues stops every timer of the broker.
+func (b *Broker) deleteQueues() {
+	b.mu.Lock()
+	defer b.unlock()
+	for _, q := range b.queues {
+		q.delete()
+	}
+}
