@@ -71,6 +71,11 @@ func (l *inLane) poke() {
 func (l *inLane) say(state, reason, fix string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.sayLocked(state, reason, fix)
+}
+
+// sayLocked is say for callers that hold mu.
+func (l *inLane) sayLocked(state, reason, fix string) {
 	if l.state.State == state && l.state.Reason == reason {
 		return
 	}

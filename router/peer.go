@@ -111,14 +111,14 @@ func (r *Router) Control(l Link, f federation.Frame) {
 // senderOf finds the sender that a frame is about. A peer speaks for destinations at its own site alone (G10).
 func (r *Router) senderOf(l Link, lane federation.Lane, d federation.Destination) *sender {
 	if d.Site != l.Peer() || lane.Origin != r.cfg.Site {
-		r.refused.add("frame about another site")
+		r.refused.add("frame: about another site")
 		return nil
 	}
 	r.mu.Lock()
 	out := r.out[lane]
 	r.mu.Unlock()
 	if out == nil {
-		r.refused.add("frame about an unknown lane")
+		r.refused.add("frame: about an unknown lane")
 		return nil
 	}
 	return out.sender(d)

@@ -136,7 +136,9 @@ func (l *inLane) decode(a *arrival) bool {
 	if errors.Is(err, federation.ErrUnknownCritical) {
 		v = federation.UnknownCritical
 	}
-	l.r.log.Error("batch cannot be opened", "lane", l.key.lane.String(), "first", uint64(a.batch.Header.First), "err", err)
+	origin := string(l.key.lane.Origin)
+	l.r.log.Debug("batch cannot be opened", "lane", l.key.lane.String(), "first", uint64(a.batch.Header.First), "err", err)
+	l.sayLocked("held", origin+" sends a batch that cannot be opened ("+v.String()+")", "at "+origin+": "+verdictFix(v))
 	l.reject(a, v)
 	return false
 }

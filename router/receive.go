@@ -120,7 +120,7 @@ func (r *Router) hasJournal(key inKey) bool {
 
 func (r *Router) inLane(l Link, lane federation.Lane, d federation.Destination) *inLane {
 	if lane.Origin != l.Peer() {
-		r.refused.add("frame about another site")
+		r.refused.add("frame: about another site")
 		return nil
 	}
 	r.mu.Lock()

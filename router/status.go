@@ -153,10 +153,7 @@ func (l *inLane) status() admin.InLane {
 func (r *Router) Refusals() []admin.Refusal {
 	var out []admin.Refusal
 	for key, n := range r.refused.snapshot() {
-		what, reason, ok := strings.Cut(key, ": ")
-		if !ok {
-			what, reason = "frame", key
-		}
+		what, reason, _ := strings.Cut(key, ": ")
 		out = append(out, admin.Refusal{What: what, Count: admin.Count{Reason: reason, Count: n}})
 	}
 	slices.SortFunc(out, func(a, b admin.Refusal) int {
