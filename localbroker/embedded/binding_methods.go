@@ -6,10 +6,7 @@ package embedded
 func (ch *channel) bindExchange(d *decoder, bind bool) *exception {
 	d.short()
 	destination, source, key, noWait := cleanName(d.shortString()), cleanName(d.shortString()), d.shortString(), d.bits().has(0)
-	args, ok := d.table()
-	if !ok {
-		return nil
-	}
+	args := d.table()
 	if destination == "" || source == "" {
 		return defaultExchange()
 	}
@@ -34,10 +31,7 @@ func (ch *channel) bindQueue(d *decoder, bind bool) *exception {
 	if bind {
 		noWait = d.bits().has(0)
 	}
-	args, ok := d.table()
-	if !ok {
-		return nil
-	}
+	args := d.table()
 	if name == "" && key == "" {
 		key = ch.lastQueue
 	}

@@ -6,10 +6,7 @@ package embedded
 func (ch *channel) consume(d *decoder) *exception {
 	d.short()
 	name, tag, flags := d.shortString(), d.shortString(), d.bits()
-	args, ok := d.table()
-	if !ok {
-		return nil // the caller sees that d is broken
-	}
+	args := d.table()
 	if _, taken := ch.consumers[tag]; taken || ch.replyConsumer != nil && ch.replyConsumer.tag == tag {
 		return fail(replyNotAllowed, "attempt to reuse consumer tag '%s'", tag)
 	}

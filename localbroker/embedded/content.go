@@ -51,9 +51,6 @@ func (c *content) method() methodID {
 func (ch *channel) beginPublish(d *decoder) *exception {
 	d.short()
 	exchange, key, flags := d.shortString(), d.shortString(), d.bits()
-	if d.broken {
-		return nil
-	}
 	ch.content = content{expected: expectHeader, exchange: exchange, key: key, publish: publishFlags{mandatory: flags.has(0)}}
 	if flags.has(1) {
 		return fail(replyNotImplemented, "immediate=true")

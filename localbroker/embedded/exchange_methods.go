@@ -22,10 +22,7 @@ func (ch *channel) handleExchange(id methodID, d *decoder) *exception {
 func (ch *channel) declareExchange(d *decoder) *exception {
 	d.short()
 	name, kind, flags := cleanName(d.shortString()), d.shortString(), d.bits()
-	args, ok := d.table()
-	if !ok {
-		return nil
-	}
+	args := d.table()
 	x := &exchange{name: name, kind: exchangeKind(kind), durable: flags.has(1), autoDelete: flags.has(2), internal: flags.has(3), args: args}
 	refused := ch.checkExchange(x, flags.has(0))
 	if refused == nil {

@@ -39,7 +39,7 @@ func startArguments(product string) []byte {
 //
 //	client-properties table · mechanism shortstr · response longstr · locale shortstr
 func (c *connection) startOK(d *decoder) *exception {
-	properties, _ := d.table()
+	properties := d.table()
 	c.client = readClientProperties(properties)
 	mechanism, response := d.shortString(), d.longBytes()
 	user, refused := c.broker.authenticate(mechanism, response)

@@ -77,9 +77,6 @@ func skipProperty(d *decoder, p property) bool {
 }
 
 func (p *properties) span(which property) []byte {
-	if p.raw == nil {
-		return nil
-	}
 	return p.raw[p.starts[which]:p.starts[which+1]]
 }
 

@@ -16,10 +16,7 @@ func (ch *channel) declareQueue(d *decoder) *exception {
 	d.short()
 	name, bits := cleanName(d.shortString()), d.bits()
 	flags := queueFlags{bits.has(0), bits.has(1), bits.has(2), bits.has(3), bits.has(4)}
-	args, ok := d.table()
-	if !ok {
-		return nil
-	}
+	args := d.table()
 	if isReplyName(name) {
 		return ch.declareReplies(name, flags.noWait)
 	}

@@ -26,9 +26,6 @@ func (ch *channel) settle(id methodID, d *decoder) *exception {
 	case id == basicNack:
 		how = rejection(flags.has(1))
 	}
-	if d.broken {
-		return nil
-	}
 	taken, ok := ch.unsettled.take(ch.taken[:0], tag, multiple)
 	if !ok {
 		return fail(replyPreconditionFailed, "unknown delivery tag %d", tag)

@@ -103,15 +103,10 @@ func (v value) table() (table, bool) {
 	return parseTable(v[5:])
 }
 
-// table reads a table argument. The fields are copies: they outlive the frame.
-func (d *decoder) table() (table, bool) {
-	raw := d.longBytes()
-	if d.broken {
-		return nil, false
-	}
-	fields, ok := parseTable(bytes.Clone(raw))
-	d.broken = !ok
-	return fields, ok
+// table reads a table argument of a well-formed method. The fields are copies: they outlive the frame.
+func (d *decoder) table() table {
+	fields, _ := parseTable(bytes.Clone(d.longBytes()))
+	return fields
 }
 
 // equal reports whether both tables have the same fields in any order.
