@@ -22,7 +22,7 @@ type sender struct {
 	ledger    *federation.Ledger
 	window    *federation.PositionWindow
 	link      Link      // the link that the lane was opened on
-	askedAt   time.Time // when LANE_OPEN was sent on it
+	askAt     time.Time // LANE_OPEN is not sent on it before
 	opened    bool      // the destination has said where to go on
 	notBefore time.Time // a verdict asks to wait
 	pause     time.Duration
@@ -47,7 +47,8 @@ const (
 	refusedAgain = time.Second            // a refused lane is announced again
 	minPause     = 100 * time.Millisecond // after a verdict that holds, doubled up to maxPause
 	maxPause     = 5 * time.Second
-	idleCheck    = 5 * time.Second // how often a sender looks whether repair is due
+	idleCheck    = 5 * time.Second  // how often a sender looks whether repair is due
+	repairEvery  = 30 * time.Second // the least time between repairs (design 6.3), doubled while no receipt moves
 )
 
 func newSender(l *outLane, m federation.Membership) (*sender, error) {
@@ -106,8 +107,8 @@ func (s *sender) run(ctx context.Context) {
 // step does what can be done now and returns how long to wait without a poke.
 func (s *sender) step(ctx context.Context) time.Duration {
 	link := s.lane.r.link(s.dest.Site)
-	if !s.ready(ctx, link) {
-		return idleCheck
+	if wait := s.openOn(ctx, link); wait > 0 {
+		return min(wait, idleCheck)
 	}
 	for ctx.Err() == nil {
 		b, wait := s.pick(ctx, link)
@@ -115,43 +116,11 @@ func (s *sender) step(ctx context.Context) time.Duration {
 			return min(wait, idleCheck)
 		}
 		if err := s.send(ctx, link, b); err != nil {
-			return idleCheck // the link is ending; Down pokes
+			s.notSent(b, err)
+			return idleCheck // the link is ending, and Down pokes; or the lane is held
 		}
 	}
 	return idleCheck
-}
-
-// ready opens the lane on a link that is new to it, and tells whether the destination has answered.
-func (s *sender) ready(ctx context.Context, link Link) bool {
-	open, ask := s.openOn(link)
-	if ask {
-		if err := link.Send(ctx, open); err != nil {
-			return false // the link is ending; Down pokes
-		}
-	}
-	s.lane.mu.Lock()
-	defer s.lane.mu.Unlock()
-	return s.link == link && s.opened
-}
-
-func (s *sender) openOn(link Link) (federation.LaneOpen, bool) {
-	l := s.lane
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if link != s.link {
-		s.link, s.opened, s.repairing, s.askedAt = link, false, false, time.Time{}
-	}
-	if link == nil {
-		s.sayDown()
-		return federation.LaneOpen{}, false
-	}
-	now := time.Now()
-	if s.opened || now.Sub(s.askedAt) < reopenAfter {
-		return federation.LaneOpen{}, false
-	}
-	s.askedAt = now
-	s.say("starting", "the lane is announced to the destination", "")
-	return federation.LaneOpen{Lane: l.lane, Mark: l.mark, FirstRetained: s.ledger.Settled() + 1, LastAssigned: l.durable}, true
 }
 
 // pick takes the next batch into the window, or says how long nothing can be sent.
@@ -161,34 +130,34 @@ func (s *sender) pick(ctx context.Context, link Link) (*federation.Batch, time.D
 		return nil, wait
 	}
 	b, err := s.lane.batchAt(ctx, at)
-	if err != nil && !errors.Is(err, spool.ErrNone) && s.skipVoid(at) {
-		return nil, 0
-	}
 	l := s.lane
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case s.link != link || !s.opened:
 		return nil, 0 // a frame came between: look again
-	case err != nil && !errors.Is(err, spool.ErrNone):
-		s.say("held", fmt.Sprintf("the batch at offset %d cannot be read: %v", at, err), "repair the store, or give the offsets up: cloudqueue spool void")
+	case errors.Is(err, spool.ErrNone), b == nil && err == nil:
 		return nil, idleCheck
-	case b == nil || err != nil:
+	case err == nil && b.Header.First > at:
+		err = fmt.Errorf("the next stored one begins at %d", b.Header.First)
+	}
+	switch {
+	case err != nil:
+		s.say("held", fmt.Sprintf("the batch at offset %d cannot be read: %v", at, err), "repair the store, or give the offsets up: cloudqueue spool void")
 		return nil, idleCheck
 	case !slices.Contains(b.Header.Destinations, s.dest):
 		s.ledger.Sent(b.Header.Span(), time.Now())
 		return nil, 0
 	case !s.window.Fits(b.Header.Span(), len(b.Bytes())):
 		s.say("waiting", "the destination's window is full", "")
-		return nil, s.repairIfDue(ctx, time.Now())
+		return nil, s.repairIfDue(time.Now())
 	}
 	s.window.Put(b.Header.Span(), len(b.Bytes()))
 	s.ledger.Sent(b.Header.Span(), time.Now())
-	s.say("running", "", "")
 	return b, 0
 }
 
-// due is the offset to send now, or 0 with how long to wait.
+// due is the offset to send now, or 0 with how long to wait. What was given up counts as sent: the destination learns of it by SYNC.
 func (s *sender) due() (federation.Offset, time.Duration) {
 	l := s.lane
 	l.mu.Lock()
@@ -197,29 +166,19 @@ func (s *sender) due() (federation.Offset, time.Duration) {
 	if held := s.notBefore.Sub(now); held > 0 {
 		return 0, held
 	}
-	at, ok := s.ledger.Next(l.durable)
-	if !ok {
-		s.say("running", "", "")
-		return 0, s.repairIfDue(l.r.ctx, now)
-	}
-	return at, 0
-}
-
-// skipVoid regards a span that an admin gave up as sent; the destination learns of it by SYNC.
-func (s *sender) skipVoid(at federation.Offset) bool {
-	voids, err := s.lane.r.storedVoids(s.lane.lane, s.lane.generation())
-	if err != nil {
-		return false
-	}
-	for _, v := range voids.Voids {
-		if v.Span.First <= at && at <= v.Span.Last && (len(v.Destinations) == 0 || slices.Contains(v.Destinations, s.dest)) {
-			s.lane.mu.Lock()
-			s.ledger.Sent(federation.Span{First: at, Last: v.Span.Last}, time.Now())
-			s.lane.mu.Unlock()
-			return true
+	for {
+		at, ok := s.ledger.Next(l.durable)
+		if !ok {
+			s.say("running", "", "")
+			return 0, s.repairIfDue(now)
 		}
+		last, voided := l.voidedFor(s.dest, at)
+		if !voided {
+			return at, 0
+		}
+		s.ledger.Sent(federation.Span{First: at, Last: min(last, l.durable)}, now)
+		s.tellVoids()
 	}
-	return false
 }
 
 func (s *sender) send(ctx context.Context, link Link, b *federation.Batch) error {
@@ -234,28 +193,48 @@ func (s *sender) send(ctx context.Context, link Link, b *federation.Batch) error
 	})
 }
 
+// notSent takes back a batch that the link did not take.
+func (s *sender) notSent(b *federation.Batch, err error) {
+	s.lane.mu.Lock()
+	defer s.lane.mu.Unlock()
+	s.lost(b.Header.Span())
+	if errors.Is(err, federation.ErrTooLarge) {
+		s.say("held", err.Error(), verdictFix(federation.UnknownCritical))
+	}
+}
+
+// lost regards a span as not sent. Callers hold lane.mu.
+func (s *sender) lost(span federation.Span) {
+	s.ledger.Lost(span)
+	s.window.Drop(span)
+}
+
 // answered takes a verdict. Custody of a destination is its receipt, so OK only ends a pause; what holds is sent again
-// after it. With the link everything unanswered is lost: the next answer to LANE_OPEN says where to go on.
+// after it, and what was lost with one of the link's connections at once. After the end of a link its answers count for
+// nothing: the destination's next word says where to go on.
 func (s *sender) answered(link Link, span federation.Span, v federation.Verdict, retry time.Duration) {
 	s.lane.mu.Lock()
 	defer s.lane.mu.Unlock()
-	if s.link != link || v == federation.LinkLost {
+	if s.link != link {
 		return
 	}
 	if v.MovesCustody() {
 		s.pause = 0
+		s.say("running", "", "")
+		return
+	}
+	s.lost(span)
+	defer s.poke()
+	if v == federation.LinkLost {
 		return
 	}
 	s.lane.r.refused.add("answer: " + v.String())
-	s.ledger.Lost(span)
-	s.window.Drop(span)
 	s.try++
 	s.pause = min(max(2*s.pause, minPause), maxPause)
 	s.notBefore = time.Now().Add(max(retry, s.pause))
 	if v != federation.WindowShut {
 		s.say("held", string(s.dest.Site)+" answers "+v.String(), verdictFix(v))
 	}
-	s.poke()
 }
 
 func verdictFix(v federation.Verdict) string {
@@ -272,86 +251,4 @@ func verdictFix(v federation.Verdict) string {
 		return "update the router of the destination"
 	}
 	return ""
-}
-
-// laneState begins sending where the destination wants to go on.
-func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestState) {
-	s.lane.mu.Lock()
-	defer s.lane.mu.Unlock()
-	if s.link != l {
-		return
-	}
-	if f.Verdict != federation.OK {
-		s.say("held", fmt.Sprintf("%s answers %s: %s", s.dest.Site, f.Verdict, f.Text), verdictFix(f.Verdict))
-		s.reopenSoon()
-		return
-	}
-	if f.KnownGeneration != s.lane.mark.Generation {
-		s.say("starting", "the destination asks for the state of the lane (SYNC)", "")
-		return // a WINDOW follows when it has adopted the answer
-	}
-	s.opened = true
-	s.goTo(d.NextWanted, int(d.Window))
-	s.poke()
-}
-
-// reopenSoon asks again after a refusal: two sites take a topology seconds apart. Callers hold lane.mu.
-func (s *sender) reopenSoon() {
-	l := s.lane
-	l.r.start(func() {
-		if sleep(l.r.ctx, refusedAgain) != nil {
-			return
-		}
-		l.mu.Lock()
-		s.askedAt = time.Time{}
-		l.mu.Unlock()
-		s.poke()
-	})
-}
-
-// goTo sends from what the destination wants next: all below is done there, nothing above is regarded as sent.
-func (s *sender) goTo(next federation.Offset, bytes int) {
-	now := time.Now()
-	if next > s.ledger.Done()+1 {
-		s.ledger.Sent(federation.Span{First: s.ledger.Done() + 1, Last: next - 1}, now)
-	}
-	s.ledger.Rewind(next-1, now)
-	s.window.Reset(next)
-	s.window.SetBytes(bytes)
-	s.pause, s.notBefore = 0, time.Time{}
-}
-
-// windowMoved takes credit. On a link that was not open yet it opens the lane; after a SYNC_REQ it is the word on where to go on.
-func (s *sender) windowMoved(l Link, w federation.Window) {
-	s.lane.mu.Lock()
-	defer s.lane.mu.Unlock()
-	if s.link != l || w.Generation != s.lane.mark.Generation || w.Next == 0 {
-		return
-	}
-	if !s.opened || s.repairing {
-		s.opened, s.repairing = true, false
-		s.try++
-		s.goTo(w.Next, int(w.Bytes))
-	}
-	s.window.Advance(w.Next)
-	s.window.SetBytes(int(w.Bytes))
-	s.poke()
-}
-
-// repairIfDue asks the destination for its durable word when receipts do not move with offsets outstanding (6.3), and says
-// when to look again. A destination that holds the lane answers and does not move: it is asked less and less often.
-// Callers hold lane.mu.
-func (s *sender) repairIfDue(ctx context.Context, now time.Time) time.Duration {
-	due, outstanding := s.ledger.DueAt(0)
-	wait := due.Sub(now) << min(s.quiet, 4)
-	if !outstanding || s.link == nil || wait > 0 {
-		return idleCheck
-	}
-	s.ledger.Rewind(s.ledger.Done(), now)
-	s.repairing = true
-	s.repairs++
-	s.quiet++
-	l := s.lane
-	l.r.reply(s.link, federation.SyncReq{Nonce: uint64(now.UnixNano()), Lane: l.lane, Generation: l.mark.Generation, Destination: s.dest})
-	return idleCheck
 }

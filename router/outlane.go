@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type outLane struct {
 	tail      []*federation.Batch
 	tailLen   int // bytes of tail
 	dups      uint64
+	voids     []federation.Void // durable ones of the generation
 	class     uint8
 	held      string // why nothing is taken from the broker, "" when it is
 	heldFix   string
@@ -99,7 +101,8 @@ func (l *outLane) restore() error {
 	if err != nil {
 		return err
 	}
-	for _, v := range voids.Voids {
+	l.voids = voids.Voids
+	for _, v := range l.voids {
 		high = max(high, v.Span.Last)
 	}
 	l.next, l.durable = high+1, high
@@ -126,6 +129,21 @@ func (r *Router) storedVoids(lane federation.Lane, gen federation.Generation) (f
 		return m, fmt.Errorf("lane %s: voids: %w", lane, err)
 	}
 	return m, nil
+}
+
+// voidedFor tells whether an offset was given up for a destination, and up to which one. Callers hold mu.
+func (l *outLane) voidedFor(d federation.Destination, at federation.Offset) (last federation.Offset, ok bool) {
+	for _, v := range l.voids {
+		if v.Span.First <= at && at <= v.Span.Last && (len(v.Destinations) == 0 || slices.Contains(v.Destinations, d)) {
+			last, ok = max(last, v.Span.Last), true
+		}
+	}
+	return last, ok
+}
+
+// voidsAbove tells whether something at or above an offset was given up. Callers hold mu.
+func (l *outLane) voidsAbove(at federation.Offset) bool {
+	return slices.ContainsFunc(l.voids, func(v federation.Void) bool { return v.Span.Last >= at })
 }
 
 func (l *outLane) generation() federation.Generation {
