@@ -196,7 +196,7 @@ func TestCleanStopLowersReservedOnceDoneHasReachedTheOneFound(t *testing.T) {
 	wantSteps(t, next, 21, 1, StepPublish)
 }
 
-func TestReservedRunsAheadByASecondAndNeverOnASlowLane(t *testing.T) {
+func TestReservedRunsAheadByATenthOfASecondAndNeverOnASlowLane(t *testing.T) {
 	cases := []struct {
 		name      string
 		reserved  Offset // and 100 taken
@@ -208,10 +208,12 @@ func TestReservedRunsAheadByASecondAndNeverOnASlowLane(t *testing.T) {
 		{"slow, received is reserved", 140, 140, 50, 0},
 		{"slow, one more received", 100, 101, 0, 101},
 		{"slow, half of it is still ahead", 130, 140, 50, 0},
-		{"fast: a second ahead", 100, 140, 4000, 4100},
-		{"fast, more than half is left", 2200, 140, 4000, 0},
-		{"fast, half is used", 2100, 140, 4000, 4100},
-		{"fast, and still more is received", 100, 9000, 4000, 9000},
+		{"slow, much is received", 100, 9000, 0, 100 + slowAhead},
+		{"fast: a tenth of a second ahead", 100, 140, 4000, 500},
+		{"fast, more than half is left", 301, 140, 4000, 0},
+		{"fast, half is used", 300, 140, 4000, 500},
+		{"fast, and still more is received", 100, 9000, 4000, 500},
+		{"hardly fast", 100, 140, 200, 100 + leastAhead},
 		{"a rate that cannot be", 100, 140, 1e18, 100 + maxReserve},
 	}
 	for _, c := range cases {

@@ -221,7 +221,7 @@ func (l *inLane) dueMark() (federation.Journal, bool) {
 		return federation.Journal{}, false
 	}
 	l.journal.SetOriginStore(l.originStore)
-	reserve := l.journal.Reserve(l.received(), l.perSecond())
+	reserve := l.reserve()
 	if !l.journal.Changed() {
 		return federation.Journal{}, false
 	}
@@ -230,6 +230,15 @@ func (l *inLane) dueMark() (federation.Journal, bool) {
 	}
 	due := reserve || l.isStopping() || time.Since(l.dirtyAt) >= journalPause
 	return l.journal.Mark(), due
+}
+
+// reserve looks for what is received only on a slow lane: nothing else depends on it. Callers hold mu.
+func (l *inLane) reserve() bool {
+	rate := l.perSecond()
+	if rate > federation.SlowLane {
+		return l.journal.Reserve(0, rate)
+	}
+	return l.journal.Reserve(l.received(), rate)
 }
 
 // received is the last offset up to which everything is here. Callers hold mu.
