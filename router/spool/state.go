@@ -51,7 +51,7 @@ func (s *state) addAudit(a ownAudit) {
 // merge takes what a checkpoint holds, but for its segment table.
 func (s *state) merge(c *checkpoint) {
 	for _, m := range c.marks {
-		s.marks.merge(m.key, mark{m.lsn, bytes.Clone(m.value)})
+		s.marks.merge(m.key, mark{m.lsn, bytes.Clone(m.value)}) // a few marks must not pin a whole CHECKPOINT
 	}
 	for _, h := range c.highest {
 		l := s.index.lane(h.key)
@@ -149,7 +149,7 @@ func (t *gathering) record(r rawRecord, at place) error {
 func (t *gathering) own(r rawRecord, at place) error {
 	switch r.kind {
 	case typeCheckpoint:
-		c, err := parseCheckpoint(r.payload)
+		c, err := parseCheckpoint(bytes.Clone(r.payload)) // it is kept until all parts are there
 		if err != nil {
 			return err
 		}
