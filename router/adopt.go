@@ -191,14 +191,8 @@ func (l *inLane) adopted(result federation.Adoption, done, reserved federation.O
 // clear begins a generation without a journal; what waits of an earlier one is given back.
 func (l *inLane) clear(gen federation.Generation) {
 	l.mu.Lock()
-	var shed []*arrival
-	for _, a := range l.held {
-		shed = append(shed, a)
-	}
-	shed = append(shed, l.passed...)
-	l.gen, l.journal = gen, federation.NewJournalState(l.r.unfinished())
-	clear(l.held)
-	l.passed, l.turn, l.probe = nil, nil, 0
+	shed := l.shed()
+	l.gen, l.journal, l.probe = gen, federation.NewJournalState(l.r.unfinished()), 0
 	clear(l.items)
 	l.window.Reset(1)
 	l.mu.Unlock()

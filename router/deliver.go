@@ -62,14 +62,16 @@ const journalPause = 10 * time.Millisecond
 // run publishes until the context ends, or a clean stop is asked for. Nothing of the journal is read before every owner
 // lock of this site is held (6.2).
 func (l *inLane) run(ctx context.Context) {
-	defer close(l.stopped)
-	if !l.begin(ctx) {
+	defer l.leave()
+	taking, cancel := l.untilStopping(ctx)
+	defer cancel()
+	if !l.begin(taking) {
 		return
 	}
 	timer := time.NewTimer(journalPause)
 	defer timer.Stop()
 	for !l.finished() {
-		l.advance(ctx)
+		l.advance(ctx, taking)
 		timer.Reset(l.nextLook())
 		// Any ready order gives the same result: advance looks at everything.
 		select {
@@ -86,9 +88,7 @@ func (l *inLane) run(ctx context.Context) {
 }
 
 // begin takes a publisher and reads the journal. It is false when the lane was stopped first.
-func (l *inLane) begin(ctx context.Context) bool {
-	taking, cancel := l.untilStopping(ctx)
-	defer cancel()
+func (l *inLane) begin(taking context.Context) bool {
 	pub, err := l.r.owners.take(taking)
 	if err != nil {
 		return false
@@ -115,13 +115,13 @@ func (l *inLane) untilStopping(ctx context.Context) (context.Context, context.Ca
 	return out, cancel
 }
 
-// advance does all that can be done now.
-func (l *inLane) advance(ctx context.Context) {
+// advance does all that can be done now. The broker is waited for while taking lasts, the store until ctx ends.
+func (l *inLane) advance(ctx, taking context.Context) {
 	l.takeWaiting()
 	l.route = l.r.inboundRoute(l.key.lane)
 	l.adoptIfAnswered()
 	if l.isKnown() && !l.isStopping() {
-		l.publishMore(ctx)
+		l.publishMore(taking)
 	}
 	l.startCommit(ctx)
 }

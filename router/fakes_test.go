@@ -82,6 +82,7 @@ func (s *story) start() {
 	go func() { stored <- s.spool.Run(storing) }()
 	go func() {
 		err := s.router.Run(ctx)
+		s.disk.SetFault(nil) // how a store closes is its own story
 		stopStore()
 		s.ended <- errors.Join(err, ignoreCanceled(<-stored), s.spool.Close(context.Background()))
 	}()
@@ -122,7 +123,7 @@ func (s *story) end() time.Duration {
 		}
 	case <-time.After(time.Minute):
 		s.disk.SetFault(nil)
-		s.t.Errorf("the router does not stop within a minute")
+		s.t.Error("the router does not stop within a minute")
 		<-s.ended
 	}
 	return time.Since(began)

@@ -35,6 +35,7 @@ type inLane struct {
 	dropped     uint64                       // copies dropped by their offset
 	state       federation.PartState
 	last        time.Time // when an offset last ended
+	ended       bool      // run has returned: nothing is taken any more
 
 	wake     chan struct{} // capacity 1
 	stopping chan struct{} // closed by stopCleanly
@@ -113,7 +114,7 @@ func (l *inLane) admit(b *federation.Batch, side federation.Sidecar, answer Answ
 	h := &b.Header
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.journal == nil || !l.journal.Known() || h.Generation > l.gen {
+	if l.ended || l.journal == nil || !l.journal.Known() || h.Generation > l.gen {
 		return federation.WindowShut, false, nil
 	}
 	if h.Generation < l.gen {
@@ -182,6 +183,29 @@ func (l *inLane) release() {
 			l.passed = append(l.passed, a)
 		}
 	}
+}
+
+// shed takes everything out of the window, to be answered WINDOW. Callers hold mu.
+func (l *inLane) shed() []*arrival {
+	all := l.passed
+	for _, a := range l.held {
+		all = append(all, a)
+	}
+	clear(l.held)
+	l.passed, l.turn = nil, nil
+	return all
+}
+
+// leave gives back what waits when run returns: the peer's drain would wait for the answers.
+func (l *inLane) leave() {
+	l.mu.Lock()
+	l.ended = true
+	shed := l.shed()
+	l.mu.Unlock()
+	for _, a := range shed {
+		a.say(federation.WindowShut, windowRetry)
+	}
+	close(l.stopped)
 }
 
 // discard takes an arrival out of the window. Callers hold mu.

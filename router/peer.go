@@ -64,8 +64,11 @@ const helloReorder = 1 << 20
 
 // Up takes a link into use.
 func (r *Router) Up(l Link) {
+	ctx, cancel := context.WithCancel(r.ctx)
+	q := newReplies(cancel)
+	r.start(func() { q.run(ctx, l) })
 	r.mu.Lock()
-	r.links[l.Peer()] = l
+	r.links[l.Peer()], r.replies[l] = l, q
 	outs := values(r.out)
 	r.mu.Unlock()
 	for _, lane := range outs {
@@ -78,6 +81,10 @@ func (r *Router) Down(l Link, reason error) {
 	r.mu.Lock()
 	if r.links[l.Peer()] == l {
 		delete(r.links, l.Peer())
+	}
+	if q := r.replies[l]; q != nil {
+		q.cancel()
+		delete(r.replies, l)
 	}
 	outs := values(r.out)
 	r.mu.Unlock()

@@ -63,18 +63,6 @@ func (r *Router) syncAsked(l Link, f federation.SyncReq) {
 	s.lane.pokeReceipts()
 }
 
-// reply sends control frames in order, from a goroutine of its own, since Control must not block. A link that ends takes them along.
-func (r *Router) reply(l Link, frames ...federation.Frame) {
-	ctx := r.ctx
-	r.start(func() {
-		for _, f := range frames {
-			if err := l.Send(ctx, f); err != nil {
-				return
-			}
-		}
-	})
-}
-
 func (l *outLane) pokeReceipts() {
 	select {
 	case l.receiptWake <- struct{}{}:

@@ -87,6 +87,9 @@ func (r *Router) ensureInLane(l Link, key inKey) (*inLane, federation.Verdict, s
 	if lane := r.in[key]; lane != nil {
 		return lane, federation.OK, ""
 	}
+	if r.ending {
+		return nil, federation.Full, string(r.cfg.Site) + " is stopping"
+	}
 	if !r.granted(key) && !r.hasJournal(key) {
 		return nil, federation.TopologyOld, fmt.Sprintf("no route of topology version %d at %s sends lane %s here", r.current.Version, r.cfg.Site, key.lane)
 	}

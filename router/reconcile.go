@@ -27,8 +27,11 @@ func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
 	r.current = snap
 	r.mu.Unlock()
 	for _, l := range outs {
-		if _, ok := outbound[l.lane]; !ok {
-			l.leave(ctx)
+		if _, ok := outbound[l.lane]; ok {
+			continue
+		}
+		if err := l.leave(ctx); err != nil {
+			return err
 		}
 	}
 	for _, l := range ins {
@@ -59,12 +62,14 @@ func (r *Router) beginRoute(ctx context.Context, lane federation.Lane, route top
 		return err
 	}
 	if have := l.destinations(); !sameDestinations(have, dests) {
-		l.stopIngest()
+		if err := l.stopIngest(ctx); err != nil {
+			return err
+		}
 		l.hold(fmt.Sprintf("route %s: its destinations are %v, the topology says %v; this version does not edit a route's destinations", route.Name, have, dests),
 			"give the new destination set a route of its own, with another id")
 		return nil
 	}
-	return l.follow(route)
+	return l.follow(ctx, route)
 }
 
 func sameDestinations(a, b []federation.Destination) bool {
@@ -105,7 +110,7 @@ func (r *Router) ensureOutLane(ctx context.Context, lane federation.Lane, dests 
 
 // follow takes a route's messages, from its source of now. An unchanged route goes on as it is, and so does one whose
 // queue is the same: its bindings change under it.
-func (l *outLane) follow(route topology.Route) error {
+func (l *outLane) follow(ctx context.Context, route topology.Route) error {
 	l.mu.Lock()
 	l.class = route.ClassIndex
 	in := l.in
@@ -119,7 +124,9 @@ func (l *outLane) follow(route topology.Route) error {
 		return nil
 	}
 	l.mu.Unlock()
-	l.stopIngest()
+	if err := l.stopIngest(ctx); err != nil {
+		return err
+	}
 	return l.startIngest(route)
 }
 
@@ -143,38 +150,46 @@ func (l *outLane) startIngest(route topology.Route) error {
 
 // leave is for a lane whose route is gone: the router's own queue is unbound and what is in it still taken; another's
 // queue is left at once.
-func (l *outLane) leave(ctx context.Context) {
+func (l *outLane) leave(ctx context.Context) error {
 	l.mu.Lock()
 	in := l.in
 	if in == nil || in.detached {
 		l.mu.Unlock()
-		return
+		return nil
 	}
 	own := in.route.Source.Exchange != ""
 	in.detached = own
 	l.mu.Unlock()
 	if !own {
-		l.stopIngest()
-		return
+		return l.stopIngest(ctx)
 	}
 	l.r.start(func() {
 		if err := in.consumer.Detach(ctx); err != nil && ctx.Err() == nil {
 			l.r.log.Warn("queue not unbound", "lane", l.lane.String(), "err", err)
 		}
 	})
+	return nil
 }
 
-// stopIngest stops taking and waits until nothing of it runs. What is sealed drains.
-func (l *outLane) stopIngest() {
+// stopIngest stops taking and waits until nothing of it runs: until everything that was numbered is durable, which a store
+// that is unwell keeps it from. What is sealed drains. After an error, the context's, it is still stopping.
+func (l *outLane) stopIngest(ctx context.Context) error {
 	l.mu.Lock()
 	in := l.in
-	l.in = nil
 	l.mu.Unlock()
 	if in == nil {
-		return
+		return nil
 	}
 	in.cancel()
-	<-in.done
+	select {
+	case <-in.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	l.mu.Lock()
+	l.in = nil
+	l.mu.Unlock()
+	return nil
 }
 
 func (l *outLane) pokeSenders(peer federation.SiteID) {

@@ -25,13 +25,18 @@ type Router struct {
 	// mu guards the tables. They are read by links' goroutines and by status, changed by Run's.
 	mu      sync.Mutex
 	links   map[federation.SiteID]Link
+	replies map[Link]*replies // of every link that is up
 	out     map[federation.Lane]*outLane
 	in      map[inKey]*inLane
 	current topology.Snapshot
 	inbound map[federation.Lane]topology.Route // routes of the topology that end here
 	ctx     context.Context                    // Run's; lanes live in it
-	group   sync.WaitGroup                     // lanes' goroutines
+	ending  bool                               // a clean stop has begun: no lane begins any more
 	fatal   chan error                         // the first error that ends Run; capacity 1
+
+	starting sync.Mutex     // links' goroutines start others until Run waits for them all
+	over     bool           // Run waits: nothing is started any more
+	group    sync.WaitGroup // lanes' and links' goroutines
 
 	redriving chan struct{} // capacity 1: one redrive or drop at a time
 	redriver  Publisher     // owned by who holds redriving
@@ -44,7 +49,7 @@ func New(cfg Config) (*Router, error) {
 		return nil, err
 	}
 	r := &Router{cfg: cfg, log: cfg.Logger.With("site", string(cfg.Site)), identity: cfg.Spool.Identity(),
-		links: map[federation.SiteID]Link{}, out: map[federation.Lane]*outLane{}, in: map[inKey]*inLane{},
+		links: map[federation.SiteID]Link{}, replies: map[Link]*replies{}, out: map[federation.Lane]*outLane{}, in: map[inKey]*inLane{},
 		inbound: map[federation.Lane]topology.Route{},
 		fatal:   make(chan error, 1), redriving: make(chan struct{}, 1)}
 	r.owners = newOwners(r)
@@ -67,6 +72,9 @@ func (r *Router) Run(ctx context.Context) error {
 	r.log.Info("stopping")
 	r.stopCleanly()
 	stop()
+	r.starting.Lock()
+	r.over = true
+	r.starting.Unlock()
 	r.group.Wait()
 	return err
 }
@@ -102,13 +110,13 @@ func (r *Router) restore(ctx context.Context) error {
 	return r.owners.restore()
 }
 
-// start runs a goroutine that Run waits for.
+// start runs a goroutine that Run waits for; once Run waits it does nothing.
 func (r *Router) start(f func()) {
-	r.group.Add(1)
-	go func() {
-		defer r.group.Done()
-		f()
-	}()
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	if !r.over {
+		r.group.Go(f)
+	}
 }
 
 // fail ends Run with an error of a lane; a context's end is none.
@@ -127,13 +135,18 @@ func (r *Router) stopCleanly() {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), r.cfg.StopGrace)
 	defer cancel()
 	r.mu.Lock()
+	r.ending = true
 	outs, ins := values(r.out), values(r.in)
 	links := values(r.links)
 	r.mu.Unlock()
-	for _, l := range outs {
-		l.stopIngest()
-	}
 	var closing sync.WaitGroup
+	for _, l := range outs {
+		closing.Go(func() {
+			if err := l.stopIngest(grace); err != nil {
+				r.log.Warn("taking not stopped cleanly", "lane", l.lane.String(), "err", err)
+			}
+		})
+	}
 	for _, l := range ins {
 		closing.Go(func() { l.stopCleanly(grace) })
 	}
