@@ -49,8 +49,8 @@ bench-local: build ## Cloudqueue, Shovel and Federation side by side on this mac
 fuzz: ## every decoder for FUZZTIME=30s each
 	@scripts/fuzz
 
-model: ## the lane protocol's specification, every scenario to the end (about 25 s)
-	go run ./sim/model -bounds small
+model: ## the lane protocol's specification, every scenario to the end, and every changed rule caught (about 2 min)
+	go test -count=1 -timeout 30m -tags model -v ./sim/model
 
 fresh: ## make demo and make test in a Debian 12 chroot that has only Go, git, make and apt (needs root, debootstrap)
 	@scripts/fresh 'make demo && make test'
