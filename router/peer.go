@@ -26,7 +26,7 @@ func (r *Router) Greet(ctx context.Context, h federation.Hello) (federation.Verd
 		if err != nil {
 			return federation.Fenced, "what this site remembers of the peer cannot be read: " + err.Error()
 		}
-		if why := fence(known, h); why != "" {
+		if why := fence(known, h, r.runs(h.Site, known.Boot)); why != "" {
 			r.refused.add("hello: " + federation.Fenced.String())
 			r.log.Error("peer fenced", "peer", string(h.Site), "reason", why)
 			return federation.Fenced, why
@@ -39,21 +39,28 @@ func (r *Router) Greet(ctx context.Context, h federation.Hello) (federation.Verd
 	return federation.OK, ""
 }
 
-// fence compares a peer's store with what this site has seen of it (design section 5); "" lets it in.
-func fence(known federation.PeerMark, h federation.Hello) string {
+// runs tells whether the link to a peer is up and was opened by that process.
+func (r *Router) runs(peer federation.SiteID, boot federation.BootID) bool {
+	l := r.link(peer)
+	return l != nil && l.Hello().Boot == boot
+}
+
+// fence compares a peer's store with what this site has seen of it (design section 5); "" lets it in. runs says that the
+// process seen last is still linked: a store that is behind it is then no older state that was put back, but a second copy.
+func fence(known federation.PeerMark, h federation.Hello, runs bool) string {
+	another, behind := h.Boot != known.Boot, h.LastLSN < known.LastLSN
 	switch {
 	case known.Store != h.Store && h.Born.Before(known.Born):
 		return fmt.Sprintf("store replaced by an older one: %s, born %s, after %s; mount the newer store, or run on the peer: cloudqueue spool new-id",
 			h.Store, h.Born.UTC().Format("2006-01-02T15:04:05Z"), known.Store)
 	case known.Store != h.Store:
 		return ""
-	case h.Epoch < known.Epoch, h.Epoch == known.Epoch && h.Boot == known.Boot && h.LastLSN < known.LastLSN && known.LastLSN-h.LastLSN > helloReorder:
+	case another && (h.Epoch <= known.Epoch || behind && runs):
+		return fmt.Sprintf("store cloned: another process ran on a copy of it (epoch %d, LSN %d; this one: epoch %d, LSN %d); stop this one and delete its copy, or give it a new id: cloudqueue spool reseal",
+			known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)
+	case another && behind, h.Epoch < known.Epoch, !another && behind && known.LastLSN-h.LastLSN > helloReorder:
 		return fmt.Sprintf("store rewound: epoch %d, LSN %d was seen, now epoch %d, LSN %d; stop the router and run: cloudqueue spool reseal",
 			known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)
-	case h.Epoch > known.Epoch && h.LastLSN < known.LastLSN:
-		return fmt.Sprintf("store rewound: LSN %d was seen, now LSN %d; stop the router and run: cloudqueue spool reseal", known.LastLSN, h.LastLSN)
-	case h.Epoch == known.Epoch && h.Boot != known.Boot:
-		return "store cloned: two processes run on copies of store " + h.Store.String() + "; on the copy run: cloudqueue spool new-id"
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type member struct {
 	done   chan error
 
 	endBroker func()
+	folder    string // of its files, in the world's; empty: the site's name
 }
 
 func newWorld(t testing.TB, sites ...federation.SiteID) *world {
@@ -103,7 +105,7 @@ func (w *world) apply(text string) {
 	}
 }
 
-func (m *member) dir() string { return filepath.Join(m.world.dir, string(m.id)) }
+func (m *member) dir() string { return filepath.Join(m.world.dir, cmp.Or(m.folder, string(m.id))) }
 
 func (m *member) write(name, text string) {
 	m.world.t.Helper()
