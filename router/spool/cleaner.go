@@ -57,12 +57,12 @@ func movedRecord(numbers []uint64) encoded {
 	return encoded{kind: typeMoved, flags: flagCritical, payload: appendMoved(nil, numbers), moved: numbers}
 }
 
-// dead lists the closed segments without live batches, needed parking records or records of unknown types.
+// dead lists the segments that are not written any more, not counting their footers, and hold no live batches, needed parking records or records of unknown types.
 func (s *Spool) dead() (numbers []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, g := range s.inOrder() {
-		if s.closed(g) && g.live == 0 && g.batches == 0 && len(g.others) == 0 && (!g.broken || g.accepted) && len(s.state.parks.needs(g)) == 0 {
+		if g.number() < s.previous && g.live == 0 && g.batches == 0 && len(g.others) == 0 && (!g.broken || g.accepted) && len(s.state.parks.needs(g)) == 0 {
 			numbers = append(numbers, g.number())
 		}
 	}

@@ -77,6 +77,10 @@ func (s *Spool) writeFooters(ctx context.Context) error {
 	s.mu.Unlock()
 	var errs []error
 	for _, o := range retired {
+		if s.gone(o.segment) {
+			errs = append(errs, o.w.Close())
+			continue
+		}
 		errs = append(errs, s.end(ctx, o))
 	}
 	return errors.Join(errs...)

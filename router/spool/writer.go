@@ -280,7 +280,9 @@ func (s *Spool) applyMoved(numbers []uint64) {
 // grow notes that n bytes were written behind a segment's end.
 func (s *Spool) grow(g *segment, n int64) {
 	g.size += n
-	s.used += uint64(n)
+	if s.segments[g.number()] == g { // not when it was found dead before its footer was written
+		s.used += uint64(n)
+	}
 	s.free -= min(s.free, uint64(n))
 }
 

@@ -94,12 +94,12 @@ func (d *Disk) with(n uint64, data []byte, keep bool) *Disk {
 	return c
 }
 
-// step is how far the next cut is: every byte near the ends of what is not durable, where headers stand, every thirteenth between. Chosen: prime to every alignment.
+// step is how far the next cut is: every byte near the ends of what is not durable, where headers stand, every 37th between. Chosen: prime to every alignment.
 func step(fromStart, toEnd int) int {
-	if fromStart < 128 || toEnd < 128 {
+	if fromStart < 64 || toEnd < 64 {
 		return 1
 	}
-	return 13
+	return 37
 }
 
 // outcomes yields what may become of the bytes of f that are not durable.

@@ -13,28 +13,18 @@ import (
 
 // testModel lets rapid drive a spool and the oracle with the same random commits, forgetting, reopenings and, on a Machine, kills, and compares all that
 // they hold after each.
-func testModel(t *testing.T, place Place) {
-	used := false // rapid runs the property many times, the place is one: later runs go on in what earlier ones left
-	m := &model{place: place, oracle: newOracle(), next: make(map[string]federation.Offset)}
-	defer func() {
-		if m.s != nil {
-			m.s.abandon()
-		}
-	}()
+func testModel(t *testing.T, factory func(t *testing.T) Place) {
 	rapid.Check(t, func(rt *rapid.T) {
-		if !used {
-			m.s = open(t, place, crashConfig())
-			used = true
-		}
-		m.t = t
+		m := &model{t: t, place: factory(t), oracle: newOracle(), next: make(map[string]federation.Offset)}
+		m.s = open(t, m.place, crashConfig())
+		defer func() { m.s.abandon() }()
 		rt.Repeat(map[string]func(*rapid.T){
-			"":       func(rt *rapid.T) { m.checkSome(rt) },
+			"":       m.checkSome,
 			"commit": m.commit,
 			"forget": m.forget,
 			"reopen": m.reopen,
 			"kill":   m.kill,
 		})
-		m.s.settle()
 		m.oracle.check(t, m.s)
 	})
 }

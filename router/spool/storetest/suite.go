@@ -34,13 +34,16 @@ func Run(t *testing.T, factory func(t *testing.T) Place) {
 		{"TheStoreKeepsTheContractOfSegments", testSegmentsContract},
 		{"ReadOnlySeesEverythingAndChangesNothing", testReadOnly},
 		{"AuditsAreKept", testAudits},
-		{"ItAgreesWithAModel", testModel},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.test(t, factory(t))
 		})
 	}
+	t.Run("ItAgreesWithAModel", func(t *testing.T) {
+		t.Parallel()
+		testModel(t, factory)
+	})
 }
 
 func testReopen(t *testing.T, place Place) {
