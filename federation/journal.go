@@ -269,6 +269,9 @@ func (c *Counters) count(as slot) {
 // Mark is the mark to commit: done, counters and what is to be reserved. The caller owns it.
 func (s *JournalState) Mark() Journal { return cloneJournal(s.mark) }
 
+// Done is Mark().Done: all up to it has ended, durably or not.
+func (s *JournalState) Done() Offset { return s.mark.Done }
+
 // Changed tells whether Mark says something that Durable does not.
 func (s *JournalState) Changed() bool {
 	return s.known && (s.mark.Done != s.durable.Done || s.mark.Reserved != s.durable.Reserved || s.durable.Join == 0)

@@ -114,6 +114,14 @@ func (w *PositionWindow) SetBytes(n int) { w.bytes = n }
 // Next is the first offset that is not finished.
 func (w *PositionWindow) Next() Offset { return w.next }
 
+// First is the lowest held batch; false when none is held.
+func (w *PositionWindow) First() (Span, bool) {
+	if len(w.held) == 0 {
+		return Span{}, false
+	}
+	return w.held[0].span, true
+}
+
 // Bytes is what is admissible beyond next, as a WINDOW frame tells it.
 func (w *PositionWindow) Bytes() int { return w.bytes }
 

@@ -166,7 +166,7 @@ func (l *inLane) adopt(a federation.Sync) {
 	}
 	l.mu.Lock()
 	result := l.journal.Adopt(a)
-	l.window.Advance(l.journal.Mark().Done + 1)
+	l.release() // what it passed
 	done, reserved := l.journal.Mark().Done, l.journal.Mark().Reserved
 	l.mu.Unlock()
 	l.adopted(result, done, reserved)
@@ -196,7 +196,7 @@ func (l *inLane) clear(gen federation.Generation) {
 	clear(l.items)
 	l.window.Reset(1)
 	l.mu.Unlock()
-	for _, a := range shed {
-		a.say(federation.WindowShut, windowRetry)
+	for _, c := range shed {
+		c.say(federation.WindowShut, windowRetry)
 	}
 }

@@ -20,6 +20,7 @@ type deliverer struct {
 	items       map[federation.Offset]*item
 	turn        *arrival // the batch that is being published; guarded by mu
 	unconfirmed int      // items without an outcome
+	overPublish bool     // a publish closed the channel whose outcomes are coming in
 	probe       int      // how many may be unconfirmed while the publish that closed a channel is looked for; 0: no such search
 	exchanges   map[string]bool
 	retryAt     time.Time // nothing is published before
@@ -301,23 +302,23 @@ func (l *inLane) committed(ctx context.Context) {
 		return
 	}
 	answered := l.takePassed(c.mark)
-	for _, a := range answered {
-		a.say(federation.OK, 0)
+	for _, c := range answered {
+		c.say(federation.OK, 0)
 	}
 	l.tell()
 }
 
 // takePassed notes a durable journal and gives what it answers.
-func (l *inLane) takePassed(m federation.Journal) (answered []*arrival) {
+func (l *inLane) takePassed(m federation.Journal) (answered []passedCopy) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.journal.Committed(m)
 	waiting := l.passed[:0]
-	for _, a := range l.passed {
-		if a.batch.Header.Last() <= m.Done {
-			answered = append(answered, a)
+	for _, c := range l.passed {
+		if c.last <= m.Done {
+			answered = append(answered, c)
 		} else {
-			waiting = append(waiting, a)
+			waiting = append(waiting, c)
 		}
 	}
 	clear(l.passed[len(waiting):])
@@ -334,7 +335,7 @@ func (l *inLane) end(it *item, how federation.End) {
 	defer l.mu.Unlock()
 	l.last = now
 	l.journal.End(it.at, how)
-	if it.arrival.batch.Header.Last() < l.journal.Next() {
+	if l.passesBatch() {
 		l.release()
 	}
 	if l.dirtyAt.IsZero() {

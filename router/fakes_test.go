@@ -179,7 +179,7 @@ func (s *story) copyOf(gen federation.Generation, first federation.Offset, bodie
 		entries[i] = federation.Entry{TTL: federation.NoTTL, Message: federation.Message{Exchange: "events", RoutingKey: "k", Body: []byte(body)}}
 	}
 	h := federation.Header{Lane: events, Generation: gen, First: first, SealEpoch: 1, SealedAt: time.Now(), Destinations: []federation.Destination{atAms}}
-	b, err := federation.Seal(h, entries, federation.CodecNone, coder)
+	b, err := federation.Seal(h, entries, federation.CodecZstd, coder)
 	if err != nil {
 		s.t.Fatal(err)
 	}

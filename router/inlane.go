@@ -31,7 +31,8 @@ type inLane struct {
 	journal     *federation.JournalState // of gen; nil before it is read
 	window      *federation.PositionWindow
 	held        map[federation.Span]*arrival // what the window holds
-	passed      []*arrival                   // done, waiting for a durable journal to be answered
+	passed      []passedCopy                 // done, waiting for a durable journal to be answered
+	decoded     int                          // raw bytes of the held batches that are decoded
 	dropped     uint64                       // copies dropped by their offset
 	state       federation.PartState
 	last        time.Time // when an offset last ended
@@ -54,11 +55,20 @@ type arrival struct {
 	entries []federation.Entry // opened when its turn comes
 }
 
-func (a *arrival) say(v federation.Verdict, retry time.Duration) {
-	for _, answer := range a.answers {
+// passedCopy is what is left of a copy that done has passed.
+type passedCopy struct {
+	last    federation.Offset
+	answers []Answer
+}
+
+func (c passedCopy) say(v federation.Verdict, retry time.Duration) {
+	for _, answer := range c.answers {
 		answer(v, retry)
 	}
-	a.answers = nil
+}
+
+func (a *arrival) passed() passedCopy {
+	return passedCopy{last: a.batch.Header.Last(), answers: a.answers}
 }
 
 func (l *inLane) poke() {
@@ -96,8 +106,8 @@ const windowRetry = 500 * time.Millisecond
 // receive decides on a copy at once: it is kept in the window, or answered. It never blocks.
 func (l *inLane) receive(b *federation.Batch, side federation.Sidecar, answer Answer) {
 	v, kept, shed := l.admit(b, side, answer)
-	for _, a := range shed {
-		a.say(federation.WindowShut, windowRetry)
+	for _, c := range shed {
+		c.say(federation.WindowShut, windowRetry)
 	}
 	if kept {
 		l.poke()
@@ -110,7 +120,7 @@ func (l *inLane) receive(b *federation.Batch, side federation.Sidecar, answer An
 }
 
 // admit keeps the copy, or says the verdict on it.
-func (l *inLane) admit(b *federation.Batch, side federation.Sidecar, answer Answer) (v federation.Verdict, kept bool, shed []*arrival) {
+func (l *inLane) admit(b *federation.Batch, side federation.Sidecar, answer Answer) (v federation.Verdict, kept bool, shed []passedCopy) {
 	h := &b.Header
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,25 +135,28 @@ func (l *inLane) admit(b *federation.Batch, side federation.Sidecar, answer Answ
 		return federation.Conflict, false, nil
 	case federation.DupOK:
 		l.dropped++
-		if h.Last() <= l.journal.Durable().Done {
+		switch {
+		case h.Last() <= l.journal.DurableDone():
 			return federation.DupOK, false, nil
+		case len(l.passed) >= maxPassed:
+			return federation.WindowShut, false, nil
 		}
-		l.passed = append(l.passed, &arrival{batch: b, answers: []Answer{answer}})
+		l.passed = append(l.passed, passedCopy{h.Last(), []Answer{answer}})
 		return federation.OK, true, nil
 	}
 	return l.offer(b, side, answer)
 }
 
 // offer takes the copy into the window if it is admissible. Callers hold mu.
-func (l *inLane) offer(b *federation.Batch, side federation.Sidecar, answer Answer) (v federation.Verdict, kept bool, shed []*arrival) {
+func (l *inLane) offer(b *federation.Batch, side federation.Sidecar, answer Answer) (v federation.Verdict, kept bool, shed []passedCopy) {
 	h := &b.Header
 	admission, gone := l.window.Offer(h.Span(), len(b.Bytes()))
 	switch admission {
 	case federation.Admitted:
 		l.held[h.Span()] = &arrival{batch: b, side: side, at: time.Now(), answers: []Answer{answer}}
 		for _, span := range gone {
-			shed = append(shed, l.held[span])
-			delete(l.held, span)
+			shed = append(shed, l.held[span].passed())
+			l.discard(l.held[span])
 		}
 		return federation.OK, true, shed
 	case federation.Held:
@@ -152,11 +165,22 @@ func (l *inLane) offer(b *federation.Batch, side federation.Sidecar, answer Answ
 			return federation.Conflict, false, nil
 		}
 		l.dropped++
-		a.answers = append(a.answers[max(0, len(a.answers)-1):], answer) // at most one of an older link, which ignores it
+		if len(a.answers) >= maxAnswers {
+			return federation.WindowShut, false, nil
+		}
+		a.answers = append(a.answers, answer)
 		return federation.OK, true, nil
 	}
 	return federation.WindowShut, false, nil
 }
+
+// Bounds of what copies of one batch may leave here.
+const (
+	// maxAnswers of one held batch: it comes again with each repair and each new link.
+	maxAnswers = 4
+	// maxPassed is how many copies wait for the journal's commit (chosen: a window of the smallest batches, 4 MiB of 250 bytes).
+	maxPassed = 1 << 14
+)
 
 // holding gives the arrival that holds an offset. Callers hold mu.
 func (l *inLane) holding(n federation.Offset) *arrival {
@@ -174,25 +198,41 @@ func (l *inLane) holding(n federation.Offset) *arrival {
 
 // release moves what done has passed out of the window. Callers hold mu.
 func (l *inLane) release() {
-	done := l.journal.Mark().Done
+	done := l.journal.Done()
 	l.window.Advance(done + 1)
 	for span, a := range l.held {
 		if span.Last <= done {
-			delete(l.held, span)
-			a.entries = nil
-			l.passed = append(l.passed, a)
+			l.forget(a)
+			l.passed = append(l.passed, a.passed())
 		}
 	}
 }
 
+// passesBatch tells whether done has passed the window's first batch. Callers hold mu.
+func (l *inLane) passesBatch() bool {
+	first, ok := l.window.First()
+	return ok && first.Last <= l.journal.Done()
+}
+
+// forget lets go of an arrival's bytes. Callers hold mu.
+func (l *inLane) forget(a *arrival) {
+	delete(l.held, a.batch.Header.Span())
+	if a.entries != nil {
+		l.decoded -= int(a.batch.Header.RawLength)
+	}
+	if l.turn == a {
+		l.turn = nil
+	}
+}
+
 // shed takes everything out of the window, to be answered WINDOW. Callers hold mu.
-func (l *inLane) shed() []*arrival {
+func (l *inLane) shed() []passedCopy {
 	all := l.passed
 	for _, a := range l.held {
-		all = append(all, a)
+		all = append(all, a.passed())
+		l.forget(a)
 	}
-	clear(l.held)
-	l.passed, l.turn = nil, nil
+	l.passed = nil
 	return all
 }
 
@@ -202,8 +242,8 @@ func (l *inLane) leave() {
 	l.ended = true
 	shed := l.shed()
 	l.mu.Unlock()
-	for _, a := range shed {
-		a.say(federation.WindowShut, windowRetry)
+	for _, c := range shed {
+		c.say(federation.WindowShut, windowRetry)
 	}
 	close(l.stopped)
 }
@@ -211,8 +251,7 @@ func (l *inLane) leave() {
 // discard takes an arrival out of the window. Callers hold mu.
 func (l *inLane) discard(a *arrival) {
 	l.window.Drop(a.batch.Header.Span())
-	delete(l.held, a.batch.Header.Span())
-	l.turn = nil
+	l.forget(a)
 }
 
 // laneState is this destination's word on where to go on. Callers hold mu.

@@ -101,6 +101,7 @@ func (l *inLane) acquire(ctx context.Context) bool {
 		return false
 	}
 	l.incarnation, l.acquired, l.exchanges = incarnation, true, map[string]bool{}
+	l.say("running", "", "")
 	return true
 }
 
@@ -118,11 +119,20 @@ func (l *inLane) next() (*arrival, *federation.Entry) {
 	defer l.mu.Unlock()
 	n := l.journal.Next()
 	a := l.holding(n)
-	if a == nil || a.entries == nil && !l.decode(a) {
+	if a == nil || a.entries == nil && (!l.roomFor(a) || !l.decode(a)) {
 		return nil, nil
 	}
 	return a, &a.entries[n-a.batch.Header.First]
 }
+
+// roomFor bounds what is decoded at once: a window of well compressed batches is far more than its bytes. One is always
+// opened; another one when an earlier one has ended. Callers hold mu.
+func (l *inLane) roomFor(a *arrival) bool {
+	return l.decoded == 0 || l.decoded+int(a.batch.Header.RawLength) <= maxDecoded
+}
+
+// maxDecoded is a lane's decoded batches (chosen: two of the largest).
+const maxDecoded = 2 * federation.MaxRawBatch
 
 // decode opens a batch when its turn comes. A batch that is not what its origin sealed is dropped and answered CORRUPT:
 // the origin sends it again. Callers hold mu.
@@ -130,6 +140,7 @@ func (l *inLane) decode(a *arrival) bool {
 	entries, err := a.batch.Open(l.coder)
 	if err == nil {
 		a.entries = entries
+		l.decoded += int(a.batch.Header.RawLength)
 		return true
 	}
 	v := federation.Corrupt
@@ -147,7 +158,8 @@ func (l *inLane) decode(a *arrival) bool {
 func (l *inLane) reject(a *arrival, v federation.Verdict) {
 	l.discard(a)
 	l.r.refused.add("copy: " + v.String())
-	l.r.start(func() { a.say(v, maxPause) })
+	c := a.passed()
+	l.r.start(func() { c.say(v, maxPause) })
 }
 
 // deliverable tells whether the place that a message goes to can be published to; otherwise the lane is held, with
@@ -334,7 +346,7 @@ func (l *inLane) returned(it *item, o federation.Outcome) {
 
 // refused: this publish alone closed the channel. 403 and 404 speak of the place: hold; the rest is the message's own.
 func (l *inLane) refused(it *item, o federation.Outcome) {
-	l.acquired, l.probe = false, 0
+	l.acquired, l.overPublish, l.probe = false, false, 0
 	if o.Code == codeAccessRefused || o.Code == codeNotFound {
 		l.again(it, fmt.Sprintf("the broker refuses the exchange (%d %s)", o.Code, o.Text), "check the broker: cloudqueue doctor")
 		return
@@ -356,13 +368,15 @@ func (l *inLane) fail(it *item) {
 }
 
 // lostChannel: nobody knows whether the broker has it. When some publish closed the channel, halves of what was
-// unanswered are tried until that one is alone.
+// unanswered are tried until that one is alone. Outcomes of what was not even sent come last, and tell no code.
 func (l *inLane) lostChannel(it *item, o federation.Outcome) {
 	l.acquired = false
 	l.fail(it)
-	if l.unconfirmed > 0 || !closesOverPublish(o.Code) {
+	l.overPublish = l.overPublish || closesOverPublish(o.Code)
+	if l.unconfirmed > 0 || !l.overPublish {
 		return
 	}
+	l.overPublish = false
 	if l.probe == 0 {
 		l.probe = len(l.failedItems())
 	}
