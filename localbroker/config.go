@@ -70,7 +70,7 @@ func (c Config) withDefaults() (Config, target, error) {
 	t, err := c.target()
 	problems := []error{err}
 	if c.Site == "" {
-		problems = append(problems, errors.New("Site is empty: it names the owner locks"))
+		problems = append(problems, errors.New("the site (Site) is empty: it names the owner locks"))
 	}
 	positive := func(name string, value *int64, fallback, limit int64) {
 		if *value == 0 {
@@ -106,10 +106,10 @@ func (c Config) withDefaults() (Config, target, error) {
 	duration("RetryMax", &c.RetryMax, 15*time.Second)
 	duration("Reassert", &c.Reassert, 30*time.Second)
 	if c.FrameSize < 4096 {
-		problems = append(problems, fmt.Errorf("FrameSize is %d: the protocol's least is 4096", c.FrameSize))
+		problems = append(problems, fmt.Errorf("the frame size (FrameSize) is %d: the protocol's least is 4096", c.FrameSize))
 	}
 	if c.Heartbeat%time.Second != 0 {
-		problems = append(problems, fmt.Errorf("Heartbeat is %v: the protocol carries whole seconds", c.Heartbeat))
+		problems = append(problems, fmt.Errorf("the heartbeat is %v: the protocol carries whole seconds", c.Heartbeat))
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -322,7 +322,8 @@ func TestResetKeySurvivesARestartAndDiffersBetweenSites(t *testing.T) {
 		}
 		return f.Identity().ResetKey()
 	}
-	if key("ams") != key("ams") || key("ams") == key("nyc") || key("ams") == [32]byte{} {
+	first, again := key("ams"), key("ams")
+	if first != again || first == key("nyc") || first == [32]byte{} {
 		t.Error("reset keys do not follow the private keys")
 	}
 }
