@@ -3,6 +3,7 @@ package router
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -146,6 +147,19 @@ func (l *inLane) status() admin.InLane {
 	durable := l.journal.Durable()
 	out.Join, out.Done, out.Reserved, out.NextWanted = durable.Join, durable.Done, durable.Reserved, durable.Done+1
 	out.Counters, out.Unconfirmed = admin.FromCounters(durable.Counters), uint64(l.journal.Unfinished())
+	return out
+}
+
+// Publishers tells how the publishing channels are, with the owner lock that each holds or waits for.
+func (r *Router) Publishers() []admin.Publisher {
+	o := r.owners
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := make([]admin.Publisher, 0, len(o.pubs))
+	for i, p := range o.pubs {
+		out = append(out, admin.Publisher{Condition: admin.FromPart(p.State()), Index: i, LockQueue: fmt.Sprintf("cq.owner.%s.%d", r.cfg.Site, i)})
+	}
+	slices.SortFunc(out, func(a, b admin.Publisher) int { return cmp.Compare(a.Index, b.Index) })
 	return out
 }
 

@@ -60,7 +60,7 @@ func (s service) localBroker() admin.Broker {
 	st := s.site.broker.Status()
 	consuming, publishing := admin.FromPart(st.Consuming), admin.FromPart(st.Publishing)
 	out := admin.Broker{Condition: consuming, URL: s.site.cfg.Broker.URL, Connections: []admin.BrokerConnection{
-		{Condition: consuming, Name: "consuming"}, {Condition: publishing, Name: "publishing"}}}
+		{Condition: consuming, Name: "consuming"}, {Condition: publishing, Name: "publishing"}}, Publishers: s.Publishers()}
 	if consuming.State.Healthy() {
 		out.Condition = publishing
 	}

@@ -1,0 +1,200 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"cloudqueue/localbroker/embedded"
+	"cloudqueue/router/admin"
+	"cloudqueue/sim/check"
+	"cloudqueue/sim/load"
+	"cloudqueue/sim/parts"
+)
+
+const (
+	seed  = 1
+	lane  = "ams/orders"
+	queue = "orders-in"
+)
+
+// world is ams → nyc: a router process each, an embedded broker each, and a publisher at ams.
+type world struct {
+	t         *testing.T
+	ctx       context.Context
+	dir       string
+	sites     *parts.Federation
+	brokers   map[string]*embedded.Broker
+	urls      map[string]string
+	publisher *load.Publisher
+	published chan error
+}
+
+// newWorld starts everything but the publisher.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	dir, err := os.MkdirTemp("", "cq") // short: Unix sockets lie below it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	w := &world{t: t, ctx: ctx, dir: dir, brokers: map[string]*embedded.Broker{}, urls: map[string]string{}}
+	for _, site := range []string{"ams", "nyc"} {
+		w.startBroker(site)
+	}
+	w.startSites()
+	w.eventually("ams takes from its queue", func() bool { q, ok := w.brokers["ams"].Queue("cq.out.orders"); return ok && q.Consumers == 1 })
+	return w
+}
+
+func (w *world) startBroker(site string) {
+	w.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	b := embedded.New(embedded.Config{Limits: embedded.Limits{MemoryBytes: 1 << 30}})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- b.Serve(ctx, l) }()
+	w.t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	w.brokers[site], w.urls[site] = b, "amqp://guest:guest@"+l.Addr().String()+"/"
+	w.declare(site)
+}
+
+func (w *world) declare(site string) {
+	w.t.Helper()
+	conn, err := amqp.Dial(w.urls[site])
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer conn.Close()
+	ch, err := conn.Channel()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	err = ch.ExchangeDeclare("orders", "topic", true, false, false, false, nil)
+	if site == "nyc" {
+		_, declared := ch.QueueDeclare(queue, true, false, false, false, nil)
+		err = errors.Join(err, declared, ch.QueueBind(queue, "#", "orders", false, nil))
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) startSites() {
+	w.t.Helper()
+	binary, err := parts.Build(w.ctx, w.dir, "cloudqueue/cmd/cloudqueue")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ams, nyc := w.port(), w.port()
+	w.sites, err = parts.NewFederation(w.ctx, parts.FederationConfig{Binary: binary, Dir: w.dir, Topology: topology(ams, nyc),
+		Sites: []parts.SiteConfig{{Name: "ams", Broker: w.urls["ams"], Listen: ams}, {Name: "nyc", Broker: w.urls["nyc"], Listen: nyc}}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(w.sites.Kill)
+	if err := w.sites.Start(w.ctx); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func topology(ams, nyc int) string {
+	return fmt.Sprintf(`sites:
+  ams: {listen: ["127.0.0.1:%d"]}
+  nyc: {listen: ["127.0.0.1:%d"]}
+routes:
+  orders:
+    from: {site: ams, exchange: orders, keys: ["#"]}
+    to: [{site: nyc}]
+`, ams, nyc)
+}
+
+func (w *world) port() int {
+	w.t.Helper()
+	port, err := parts.FreePort()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return port
+}
+
+// publish starts the publisher, rate messages a second.
+func (w *world) publish(rate float64) {
+	w.publisher = load.NewPublisher(load.PublisherConfig{URL: w.urls["ams"], Exchange: "orders", RoutingKey: "orders.new", Lane: lane, Seed: seed, Rate: rate, Size: load.MinSize})
+	w.published = make(chan error, 1)
+	go func() { w.published <- w.publisher.Run(w.ctx) }()
+}
+
+// inFlight is how many messages are confirmed at ams and have not appeared at nyc.
+func (w *world) inFlight() int {
+	_, confirmed := w.publisher.Counts()
+	return confirmed - w.arrived()
+}
+
+func (w *world) arrived() int {
+	q, _ := w.brokers["nyc"].Queue(queue)
+	return q.Ready
+}
+
+// eventually waits until ok holds.
+func (w *world) eventually(what string, ok func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
+		if w.ctx.Err() != nil || time.Now().After(deadline) {
+			w.t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+// balance ends the publisher, waits until all of its messages are at nyc, and judges the queue there.
+func (w *world) balance() {
+	w.t.Helper()
+	w.publisher.Finish()
+	if err := <-w.published; err != nil {
+		w.t.Fatal(err)
+	}
+	var verdict check.Verdict
+	w.eventually("nothing is missing at nyc", func() bool {
+		if w.inFlight() > 0 {
+			return false
+		}
+		verdict = check.Judge(check.History{Lane: lane, Queue: "nyc " + queue, Published: w.publisher.Published(), Appeared: load.Appearances(w.brokers["nyc"].Snapshot(queue), seed)})
+		return verdict.Lost.Count == 0
+	})
+	w.t.Logf("%s", check.Report{Verdicts: []check.Verdict{verdict}})
+	if verdict.Duplicates.Count != 0 || verdict.Inversions.Count != 0 || verdict.Altered.Count != 0 || verdict.Alien.Count != 0 {
+		w.t.Errorf("unflagged duplicates %v, inversions %v, altered %v, alien %v", verdict.Duplicates, verdict.Inversions, verdict.Altered, verdict.Alien)
+	}
+	for _, site := range []string{"ams", "nyc"} {
+		if out, err := w.sites.Site(site).Command(w.ctx, "books"); err != nil {
+			w.t.Errorf("books of %s: %v\n%s", site, err, out)
+		}
+	}
+}
+
+// status asks a router over its admin socket.
+func (w *world) status(dir string) *admin.Status {
+	w.t.Helper()
+	out, err := parts.Run(w.ctx, parts.Command{Path: filepath.Join(w.dir, "cloudqueue"), Args: []string{"status", "-o", "json", "--config", filepath.Join(w.dir, dir, "router.yaml")}, Dir: w.dir})
+	st := &admin.Status{}
+	if jsonErr := json.Unmarshal([]byte(out), st); jsonErr != nil {
+		w.t.Logf("status of %s: %v, %v", dir, err, jsonErr) // not up yet: the caller asks again
+	}
+	return st
+}
