@@ -149,12 +149,12 @@ func TestPublisherSurvivesABrokerThatIsKilled(t *testing.T) {
 // waitConfirmed waits until so many publishes are confirmed.
 func waitConfirmed(t *testing.T, p *Publisher, want int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if _, confirmed := p.Counts(); confirmed >= want {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not %d confirmed after a minute", want)
+			t.Fatalf("not %d confirmed after three minutes", want)
 		}
 	}
 }
