@@ -2,7 +2,9 @@ package router
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"cloudqueue/federation"
 )
@@ -88,8 +90,8 @@ func (c *fakeConsumer) Detach(context.Context) error { return nil }
 func (c *fakeConsumer) Close(context.Context) error  { return nil }
 func (c *fakeConsumer) State() federation.PartState  { return federation.PartState{State: "running"} }
 
-// fakePublisher takes publishes at once and answers them when the test's goroutines wait. A poisoned one closes its channel only after
-// the publishes of the same turn, as a broker's answer comes later than the client's next frames.
+// fakePublisher answers publishes a millisecond later. A poisoned one closes the channel, with that and everything before it unconfirmed:
+// after closesAfter more publishes, which then fail without a code, or with the next answers.
 type fakePublisher struct {
 	broker      *fakeBroker
 	incarnation uint64
@@ -97,8 +99,12 @@ type fakePublisher struct {
 	answering   bool
 }
 
+// closesAfter is how many publishes a client sends before it hears that an earlier one closed its channel.
+const closesAfter = 10
+
 type publishing struct {
-	body    string
+	body    string // as it would appear
+	poison  bool
 	outcome func(federation.Outcome)
 }
 
@@ -126,43 +132,47 @@ func (p *fakePublisher) Publish(ctx context.Context, incarnation uint64, m feder
 	if string(m.Properties) == "duplicate" {
 		body += "*"
 	}
-	p.open = append(p.open, publishing{body, outcome})
-	if string(m.Body) == b.poison {
-		p.close()
-		return
-	}
-	if !p.answering && !b.silent {
+	p.open = append(p.open, publishing{body, string(m.Body) == b.poison, outcome})
+	switch at := slices.IndexFunc(p.open, func(o publishing) bool { return o.poison }); {
+	case at >= 0 && len(p.open)-at > closesAfter:
+		p.close(at)
+	case !p.answering && !b.silent:
 		p.answering = true
 		go p.answer()
 	}
 }
 
-// answer confirms what is open.
+// answer confirms what is open, or closes the channel.
 func (p *fakePublisher) answer() {
+	time.Sleep(time.Millisecond)
 	p.broker.mu.Lock()
-	open := p.open
-	p.open, p.answering = nil, false
-	for _, o := range open {
-		p.broker.appeared = append(p.broker.appeared, o.body)
+	defer p.broker.mu.Unlock()
+	p.answering = false
+	if at := slices.IndexFunc(p.open, func(o publishing) bool { return o.poison }); at >= 0 {
+		p.close(at)
+		return
 	}
-	p.broker.mu.Unlock()
-	for _, o := range open {
+	for _, o := range p.open {
+		p.broker.appeared = append(p.broker.appeared, o.body)
 		o.outcome(federation.Outcome{Kind: federation.Confirmed})
 	}
+	p.open = nil
 }
 
-// close ends the channel over its last publish. Callers hold the broker's mu.
-func (p *fakePublisher) close() {
-	open := p.open
-	p.open = nil
-	p.incarnation++
+// close ends the channel over the poisoned publish. Callers hold the broker's mu.
+func (p *fakePublisher) close(at int) {
 	kind := federation.Unknown
-	if len(open) == 1 {
+	if len(p.open) == 1 {
 		kind = federation.Refused
 	}
-	for _, o := range open {
+	for i, o := range p.open {
+		if i < at {
+			p.broker.appeared = append(p.broker.appeared, o.body)
+		}
 		o.outcome(federation.Outcome{Kind: kind, Code: codePrecondition, Text: "poison"})
 	}
+	p.open = nil
+	p.incarnation++
 }
 
 func (p *fakePublisher) State() federation.PartState { return federation.PartState{State: "running"} }

@@ -93,6 +93,7 @@ func TestNothingIsReservedAfterACleanStop(t *testing.T) {
 		s.router.Control(l, federation.LaneOpen{Lane: events, Mark: federation.LaneMark{Generation: 7, Shards: 1, Members: []federation.Membership{{Destination: atAms, Join: 1}}}})
 		synctest.Wait()
 		s.router.Copy(l, s.copyOf(7, 4, "d"), (&verdicts{}).answer)
+		time.Sleep(time.Second)
 		synctest.Wait()
 
 		if diff := cmp.Diff([]string{"d"}, s.broker.bodies()); diff != "" {
