@@ -1,0 +1,167 @@
+//go:build integration && linux
+
+package site_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"cloudqueue/router/admin"
+	"cloudqueue/router/spool/localdir"
+)
+
+// onSmallDisk puts the site's store on a file system of its own, of so many bytes. It needs root, as mount(8) does.
+func (m *member) onSmallDisk(size int) (mounted string) {
+	t := m.world.t
+	t.Helper()
+	mounted = t.(*testing.T).TempDir()
+	if err := syscall.Mount("tmpfs", mounted, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", size)); err != nil {
+		t.Fatalf("mount a tmpfs (this test needs root): %v", err)
+	}
+	t.Cleanup(func() {
+		m.stopRouter()
+		if err := syscall.Unmount(mounted, 0); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	store := filepath.Join(mounted, "spool")
+	if _, err := localdir.Init(store, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(m.dir(), "router.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.write("router.yaml", string(text)+fmt.Sprintf("store: {url: \"file://%s\", segment-size: 1MiB}\n", store))
+	return mounted
+}
+
+// publishNoise publishes messages whose bodies no codec makes smaller; each begins with its number.
+func (m *member) publishNoise(first, last, size int) {
+	t := m.world.t
+	t.Helper()
+	ch := m.channel()
+	if err := ch.Confirm(false); err != nil {
+		t.Fatal(err)
+	}
+	noise := rand.NewChaCha8([32]byte{})
+	for i := first; i <= last; i++ {
+		body := fmt.Appendf(nil, "m%d ", i)
+		body = append(body, make([]byte, size)...)
+		noise.Read(body[len(body)-size:])
+		c, err := ch.PublishWithDeferredConfirm("orders", "orders.new", true, false, amqp.Publishing{Body: body, DeliveryMode: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !c.Wait() {
+			t.Fatal("the broker refuses a message")
+		}
+	}
+}
+
+// names are the numbers that the bodies in a queue begin with.
+func (m *member) names(queue string) []string {
+	var out []string
+	for _, body := range m.bodies(queue) {
+		name, _, _ := strings.Cut(body, " ")
+		if strings.HasSuffix(body, "*") {
+			name += "*"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func TestAStoreThatABacklogFillsHoldsItsLanesAndDrainsAndResumes(t *testing.T) {
+	const messages = 700
+	w := newWorld(t, "ams", "nyc")
+	w.apply(twoSites)
+	ams, nyc := w.sites["ams"], w.sites["nyc"]
+	ams.onSmallDisk(32 << 20)
+	ams.declare("orders", "")
+	nyc.declare("orders", "in")
+	ams.start()
+	ams.bound("cq.out.orders")
+
+	ams.publishNoise(1, messages, 64<<10)
+	eventually(t, "status says that the store is full and the lane held, and what to do", func() bool {
+		st, l := ams.status(), ams.laneOut("ams/orders")
+		return st.Store.State == admin.Full && st.Store.Fix != "" && l.State == admin.Held && strings.Contains(l.Reason, "full") && l.Fix != ""
+	})
+	if l := ams.laneOut("ams/orders"); l.LastAssigned < 100 || l.LastAssigned >= messages {
+		t.Errorf("%d messages are in the full store", l.LastAssigned)
+	}
+	ams.balanced()
+	nyc.start() // what is stored drains: that makes room
+
+	ams.receipted("ams/orders", messages)
+	if diff := cmp.Diff(numbered(1, messages), firsts(nyc.names("in"))); diff != "" {
+		t.Errorf("at nyc (-want +got):\n%s", diff)
+	}
+	unrepeated(t, nyc.names("in"))
+	eventually(t, "status is well again", func() bool {
+		return ams.status().Store.State == admin.Running && ams.laneOut("ams/orders").State == admin.Running
+	})
+	ams.balanced()
+	nyc.balanced()
+}
+
+func TestADiskThatSomebodyElseFillsIsSaidAndTheLaneGoesOnWhenThereIsSpace(t *testing.T) {
+	w := newWorld(t, "ams", "nyc")
+	w.apply(twoSites)
+	ams, nyc := w.sites["ams"], w.sites["nyc"]
+	mounted := ams.onSmallDisk(32 << 20)
+	ams.declare("orders", "")
+	nyc.declare("orders", "in")
+	ams.start()
+	nyc.start()
+	ams.bound("cq.out.orders")
+	ams.publish("orders", 1, 10)
+	ams.receipted("ams/orders", 10)
+
+	ballast := filepath.Join(mounted, "ballast")
+	if err := fill(ballast); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	ams.publish("orders", 11, 500)
+	eventually(t, "status says that the store has no space, and what to do", func() bool {
+		st := ams.status().Store
+		return (st.State == admin.Full || st.State == admin.Unwell) && st.Reason != "" && st.Fix != ""
+	})
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+
+	eventually(t, "all have arrived", func() bool { return len(firsts(nyc.bodies("in"))) == 500 })
+	ams.settled("ams/orders")
+	if diff := cmp.Diff(numbered(1, 500), firsts(nyc.bodies("in"))); diff != "" {
+		t.Errorf("at nyc (-want +got):\n%s", diff)
+	}
+	unrepeated(t, nyc.bodies("in"))
+	eventually(t, "status is well again", func() bool { return ams.status().Store.State == admin.Running })
+	ams.balanced()
+	nyc.balanced()
+}
+
+// fill writes until there is no space.
+func fill(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	return errors.Join(err, f.Close())
+}
