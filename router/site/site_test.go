@@ -3,11 +3,18 @@ package site_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/admin"
 )
 
 const twoSites = `
@@ -240,4 +247,87 @@ func TestARouteIsAddedAndRemovedLiveWithoutTouchingAnother(t *testing.T) {
 	if after := ams.laneOut("ams/orders").Since; !after.Equal(before) {
 		t.Errorf("lane orders changed its state at %s, it was running since %s", after, before)
 	}
+}
+
+const noRoute = `
+federation: acme
+sites:
+  ams: {listen: ["%(ams)"]}
+  nyc: {listen: ["%(nyc)"]}
+`
+
+func TestALaneThatTheDestinationsTopologyDoesNotHaveYetIsHeldAndResumes(t *testing.T) {
+	w := newWorld(t, "ams", "nyc")
+	w.apply(twoSites)
+	ams, nyc := w.sites["ams"], w.sites["nyc"]
+	own := nyc.ownTopology()
+	w.applyTo(own, noRoute)
+	ams.declare("orders", "")
+	nyc.declare("orders", "in")
+	ams.start()
+	nyc.start()
+	ams.bound("cq.out.orders")
+
+	ams.publish("orders", 1, 100)
+	eventually(t, "the origin says that the destination's topology is old, and what to do", func() bool {
+		l := ams.laneOut("ams/orders")
+		return len(l.Destinations) == 1 && l.Destinations[0].State == admin.Held && strings.Contains(l.Destinations[0].Reason, "TOPOLOGY_OLD") && l.Destinations[0].Fix != ""
+	})
+	if got := nyc.refused("lane", "TOPOLOGY_OLD"); got == 0 {
+		t.Error("nyc has not counted it")
+	}
+	w.applyTo(own, twoSites)
+
+	ams.receipted("ams/orders", 100)
+	if diff := cmp.Diff(numbered(1, 100), nyc.bodies("in")); diff != "" {
+		t.Errorf("at nyc (-want +got):\n%s", diff)
+	}
+	ams.balanced()
+	nyc.balanced()
+}
+
+// ownTopology lets the site follow a file of its own, and gives its path.
+func (m *member) ownTopology() string {
+	t := m.world.t
+	t.Helper()
+	file := filepath.Join(m.dir(), "router.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.write("router.yaml", strings.Replace(string(text), "../topology.yaml", "own.yaml", 1))
+	return filepath.Join(m.dir(), "own.yaml")
+}
+
+func TestAClosedRouterLeavesNoGoroutine(t *testing.T) {
+	w := newWorld(t, "ams", "nyc")
+	w.apply(bothWays)
+	ams, nyc := w.sites["ams"], w.sites["nyc"]
+	ams.declare("orders", "in")
+	nyc.declare("orders", "in")
+	before := working()
+	for round := range 3 {
+		ams.start()
+		nyc.start()
+		ams.bound("cq.out.there")
+		nyc.bound("cq.out.back")
+		ams.publish("orders", 1, 50)
+		ams.receipted("ams/there", federation.Offset(50*(round+1)))
+		ams.stopRouter()
+		nyc.stopRouter()
+	}
+
+	eventually(t, "as many goroutines as before", func() bool { return len(working()) <= len(before) })
+}
+
+// working are the stacks of goroutines in the product's code, but for the embedded broker, which outlives routers.
+func working() []string {
+	buffer := make([]byte, 8<<20)
+	var out []string
+	for _, stack := range strings.Split(string(buffer[:runtime.Stack(buffer, true)]), "\n\n")[1:] { // the first is ours
+		if !strings.Contains(stack, "localbroker/embedded") && (strings.Contains(stack, "cloudqueue/") || strings.Contains(stack, "quic-go")) && !strings.Contains(stack, "site_test.") {
+			out = append(out, stack)
+		}
+	}
+	return out
 }

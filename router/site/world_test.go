@@ -93,14 +93,24 @@ certificates: {certificate: site.crt, key: site.key, authorities: ca.crt}
 	}
 }
 
-// apply writes the topology; its sites' addresses are filled in for %(site).
-func (w *world) apply(text string) {
-	w.t.Helper()
+// addressed fills the sites' addresses in for %(site).
+func (w *world) addressed(text string) string {
 	for id, m := range w.sites {
 		text = strings.ReplaceAll(text, "%("+string(id)+")", fmt.Sprintf("127.0.0.1:%d", m.port))
 	}
-	next := w.topology + ".next"
-	if err := errors.Join(os.WriteFile(next, []byte(text), 0o600), os.Rename(next, w.topology)); err != nil {
+	return text
+}
+
+// apply writes the topology of all sites that follow the world's file.
+func (w *world) apply(text string) {
+	w.t.Helper()
+	w.applyTo(w.topology, text)
+}
+
+func (w *world) applyTo(path, text string) {
+	w.t.Helper()
+	next := path + ".next"
+	if err := errors.Join(os.WriteFile(next, []byte(w.addressed(text)), 0o600), os.Rename(next, path)); err != nil {
 		w.t.Fatal(err)
 	}
 }
