@@ -108,20 +108,30 @@ func (b *builder) checkpoint(first federation.LSN, whole *checkpoint, c *content
 	return first + federation.LSN(len(parts)) - 1
 }
 
-// split cuts a checkpoint into parts of checkpointPart bytes of marks.
+// split cuts a checkpoint into parts of checkpointPart bytes of marks and lanes. Segments and audits are bounded, and stand in the first.
 func (c *checkpoint) split() []*checkpoint {
-	parts := []*checkpoint{{asOf: c.asOf, segments: c.segments, highest: c.highest, audits: c.audits}}
+	last := &checkpoint{asOf: c.asOf, segments: c.segments, audits: c.audits}
+	parts := []*checkpoint{last}
 	size := 0
-	for _, m := range c.marks {
-		if size > checkpointPart {
-			parts, size = append(parts, &checkpoint{asOf: c.asOf}), 0
+	room := func(n int) {
+		if size += n; size > checkpointPart {
+			last, size = &checkpoint{asOf: c.asOf}, n
+			parts = append(parts, last)
 		}
-		last := parts[len(parts)-1]
+	}
+	for _, m := range c.marks {
+		room(len(m.value) + maxKeyBytes)
 		last.marks = append(last.marks, m)
-		size += len(m.value) + 200 // a key takes at most 200 bytes
+	}
+	for _, h := range c.highest {
+		room(maxKeyBytes)
+		last.highest = append(last.highest, h)
 	}
 	for i, p := range parts {
 		p.part, p.parts = uint16(i), uint16(len(parts))
 	}
 	return parts
 }
+
+// maxKeyBytes is more than a key with its numbers takes: kind, lane of at most 133 bytes, generation, destination of at most 65, LSN.
+const maxKeyBytes = 256

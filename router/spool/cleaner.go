@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Cleaning gives back space that a few live batches pin. A segment is rewritten only when at most half of it is live, so that at most one byte
@@ -61,8 +62,9 @@ func movedRecord(numbers []uint64) encoded {
 func (s *Spool) dead() (numbers []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	pinned := s.state.parks.pinned()
 	for _, g := range s.inOrder() {
-		if g.number() < s.previous && g.live == 0 && g.batches == 0 && len(g.others) == 0 && (!g.broken || g.accepted) && len(s.state.parks.needs(g)) == 0 {
+		if g.number() < s.previous && g.live == 0 && g.batches == 0 && len(g.others) == 0 && (!g.broken || g.accepted) && pinned[g] == 0 {
 			numbers = append(numbers, g.number())
 		}
 	}
@@ -80,26 +82,38 @@ func (s *Spool) victim() *segment {
 	if s.used+2*s.cfg.Reserve > s.cfg.Quota/2 || s.over(0) {
 		share = liveShareTight
 	}
-	var best, small *segment
-	count := 0
+	pinned := s.state.parks.pinned()
+	var best *segment
+	bestLive := uint64(0)
 	for _, g := range s.inOrder() {
-		if !s.closed(g) || g.broken || g.moving {
+		if !s.closed(g) || g.broken {
 			continue
 		}
-		if g.live*share <= uint64(g.size) && g.size > segmentHeaderSize && (best == nil || g.live*uint64(best.size) < best.live*uint64(g.size)) {
-			best = g
-		}
-		if g.size < s.cfg.SegmentSize/8 {
-			count++
-			if small == nil {
-				small = g
-			}
+		live := g.live + pinned[g] + otherBytes(g)
+		if live*share <= uint64(g.size) && (best == nil || live*uint64(best.size) < bestLive*uint64(g.size)) {
+			best, bestLive = g, live
 		}
 	}
-	if best == nil && count > maxSmall {
-		return small
+	if best == nil {
+		return s.smallVictim()
 	}
 	return best
+}
+
+// smallVictim picks the oldest of the small segments, when there are too many of them.
+func (s *Spool) smallVictim() *segment {
+	small := slices.DeleteFunc(s.inOrder(), func(g *segment) bool { return !s.closed(g) || g.broken || g.size >= s.cfg.SegmentSize/8 })
+	if len(small) <= maxSmall {
+		return nil
+	}
+	return small[0]
+}
+
+func otherBytes(g *segment) (n uint64) {
+	for _, o := range g.others {
+		n += uint64(o.length)
+	}
+	return n
 }
 
 // rewrite copies what is needed of g into the log's end, in pieces, says MOVED, and removes g.

@@ -15,7 +15,7 @@ import (
 //	            n u32 × segment {number u64, valid bytes u64, last LSN u64, live bytes u64, flags u8 (bit 0: loss accepted)},
 //	            n u32 × lane {lane and generation (key of a LANE_HIGH mark), highest offset ever stored u64},
 //	            n u32 × audit (the payload of an AUDIT record);
-//	            segments, lanes and audits stand in part 0
+//	            segments and audits stand in part 0
 
 // recovered is written first by every opening. It has the LSN after the last one that the opening found; groups of an older epoch at or above
 // that LSN never count, so that a cut is decided once.

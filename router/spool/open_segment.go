@@ -12,6 +12,7 @@ type openSegment struct {
 	*segment
 	w       Writer
 	content *content // what becomes durable; published with mu held
+	head    int64    // bytes up to the end of the CHECKPOINT
 }
 
 // create makes a segment and writes its header, durably. What may have been left behind after an error becomes garbage. Safe for writer and keeper at once: each number is used once.

@@ -140,6 +140,21 @@ func (p *parking) needs(g *segment) (list []place) {
 	return list
 }
 
+// pinned gives, per segment, the bytes of the records that needs lists.
+func (p *parking) pinned() map[*segment]uint64 {
+	pinned := make(map[*segment]uint64)
+	for _, s := range p.states {
+		if !s.unparked {
+			at := s.current()
+			pinned[at.segment] += uint64(at.place.length)
+		}
+		if s.un != nil && s.unparked && s.elsewhere(s.un.segment) {
+			pinned[s.un.segment] += uint64(s.un.place.length)
+		}
+	}
+	return pinned
+}
+
 func (s *parkState) elsewhere(g *segment) bool {
 	return slices.ContainsFunc(s.places, func(at parkedAt) bool { return at.segment != g })
 }

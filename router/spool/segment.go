@@ -19,7 +19,6 @@ type segment struct {
 	others   []place  // records of unknown, not critical types
 	broken   bool     // a part of it is corrupt: it is never cleaned, and removed only when nothing in it can be live
 	accepted bool     // an admin has given up what is corrupt in it
-	moving   bool     // MOVED is on its way, or done
 }
 
 func (g *segment) number() uint64 { return g.header.number }

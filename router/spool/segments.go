@@ -96,7 +96,7 @@ func (i Identity) Owns(id federation.StoreID) bool {
 // Errors of Segments that Spool or its callers act on.
 var (
 	ErrHeld           = errors.New("the store is held by another process")
-	ErrNotInitialised = errors.New("the store was never initialised (cloudqueue spool init makes one)")
+	ErrNotInitialised = errors.New("the store was never initialised")
 	ErrNoSpace        = errors.New("no space left in the store")
 	ErrFenced         = errors.New("the store was claimed by another process")
 )

@@ -195,6 +195,7 @@ func (t *gathering) complete() *checkpoint {
 			return nil
 		}
 		whole.marks = append(whole.marks, c.marks...)
+		whole.highest = append(whole.highest, c.highest...)
 	}
 	return &whole
 }

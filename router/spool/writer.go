@@ -165,9 +165,9 @@ const (
 	maxSegmentParks   = 8 << 10
 )
 
-// full tells whether the next group goes to another segment.
+// full tells whether the next group goes to another segment. One whose CHECKPOINT is bigger than usual grows until that is half of it.
 func (s *Spool) full(o *openSegment) bool {
-	return o.valid >= s.cfg.SegmentSize || o.content.extents >= maxSegmentExtents || len(o.content.parks)+len(o.content.unparks) >= maxSegmentParks
+	return o.valid >= max(s.cfg.SegmentSize, 2*o.head) || o.content.extents >= maxSegmentExtents || len(o.content.parks)+len(o.content.unparks) >= maxSegmentParks
 }
 
 // activate goes on in a new segment: the one opened ahead, or one that is made at once.
@@ -233,6 +233,7 @@ func (s *Spool) publish(o *openSegment, pending *content, n int64, group []*subm
 		s.segments[o.number()] = o.segment
 		s.used += uint64(o.size)
 		s.previous = o.number()
+		o.head = o.valid + n
 		notify(s.tidy) // the next one may be opened ahead
 	}
 	o.valid += n
