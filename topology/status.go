@@ -21,6 +21,7 @@ type Status struct {
 	Contact   time.Time // when the source last answered
 	Trouble   string    // why the source does not answer; "" when it does
 	TroubleAt time.Time // since when
+	Missing   bool      // the trouble is that the source holds no topology: a wiped etcd
 
 	Refused   *Refusal // what the source holds and is not in force
 	RefusedAt time.Time
@@ -48,6 +49,9 @@ func (s Status) Part() federation.PartState {
 		return federation.PartState{State: "waiting", Reason: "no topology yet"}
 	case s.CopyTrouble != "":
 		return federation.PartState{State: "degraded", Reason: "the last good copy is not written: " + s.CopyTrouble, Fix: "make room or mend the data folder", Since: s.Since}
+	case s.Missing:
+		return federation.PartState{State: "degraded", Reason: s.Source + " holds no topology, the last good one is in force",
+			Fix: fmt.Sprintf("apply it again: cloudqueue topology apply --at-least %d FILE", s.Version+1), Since: s.TroubleAt}
 	case s.Trouble != "":
 		return federation.PartState{State: "degraded", Reason: fmt.Sprintf("%s does not answer, the last good topology is in force: %s", s.Source, s.Trouble), Since: s.TroubleAt}
 	}
@@ -97,7 +101,7 @@ func (f *Follower) sourceLost(err error) {
 		if first = status.Trouble == ""; first {
 			status.TroubleAt = time.Now()
 		}
-		status.Trouble = err.Error()
+		status.Trouble, status.Missing = err.Error(), errors.Is(err, ErrMissing)
 	})
 	if first {
 		f.cfg.Logger.Warn("topology source lost", "site", f.cfg.Site, "err", err)
@@ -108,7 +112,7 @@ func (f *Follower) sourceBack() {
 	var was bool
 	f.update(func(status *Status) {
 		was = status.Trouble != ""
-		status.Trouble, status.Contact = "", time.Now()
+		status.Trouble, status.Missing, status.Contact = "", false, time.Now()
 	})
 	if was {
 		f.cfg.Logger.Info("topology source back", "site", f.cfg.Site)
