@@ -104,3 +104,33 @@ func parked(name string, offset federation.Offset, size int) spool.ParkRecord {
 		Entry: federation.Entry{TTL: federation.NoTTL, Message: federation.Message{Body: make([]byte, size)}},
 	}
 }
+
+func TestSegmentsAreUsedInTheOrderOfTheirNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memstore.New(memstore.Options{})
+		s := start(t, disk, small())
+		slow := true
+		disk.SetFault(func(op memstore.Op) memstore.Fault { // every second segment takes longer than the one before lives
+			if op.Kind != memstore.OpCreate {
+				return memstore.Fault{}
+			}
+			slow = !slow
+			if slow {
+				return memstore.Fault{}
+			}
+			return memstore.Fault{Delay: 50 * time.Millisecond}
+		})
+		for i := federation.Offset(1); i <= 200; i++ {
+			s.commit(spool.BatchRecord{Batch: sealed(t, "orders", i, 1, 1000)})
+			time.Sleep(5 * time.Millisecond)
+		}
+		last := federation.LSN(0)
+		for _, g := range s.Segments() {
+			if g.First <= last {
+				t.Errorf("segment %d begins with group %d, an earlier one ends with %d", g.Number, g.First, last)
+			}
+			last = g.Last
+		}
+		s.close()
+	})
+}
