@@ -4,13 +4,13 @@ import "encoding/binary"
 
 // content is a message on its way in: basic.publish, then a header, then as many body frames as its size needs.
 type content struct {
-	expected contentPart
-	exchange string
-	key      string
-	publish  publishFlags
-	props    properties
-	size     int64
-	body     []byte
+	expected  contentPart
+	exchange  string
+	key       string
+	mandatory bool
+	props     properties
+	size      int64
+	body      []byte
 }
 
 // contentPart is what has to come next on a channel.
@@ -21,8 +21,6 @@ const (
 	expectHeader
 	expectBody
 )
-
-type publishFlags struct{ mandatory bool }
 
 // unexpected is the exception for a frame of a kind that cannot come next.
 func (c *content) unexpected(kind byte) *exception {
@@ -45,13 +43,13 @@ func (c *content) method() methodID {
 	return basicPublish
 }
 
-// begin notes a basic.publish.
+// beginPublish notes a basic.publish.
 //
 //	reserved short · exchange shortstr · routing-key shortstr · bits mandatory, immediate
 func (ch *channel) beginPublish(d *decoder) *exception {
 	d.short()
 	exchange, key, flags := d.shortString(), d.shortString(), d.bits()
-	ch.content = content{expected: expectHeader, exchange: exchange, key: key, publish: publishFlags{mandatory: flags.has(0)}}
+	ch.content = content{expected: expectHeader, exchange: exchange, key: key, mandatory: flags.has(0)}
 	if flags.has(1) {
 		return fail(replyNotImplemented, "immediate=true")
 	}

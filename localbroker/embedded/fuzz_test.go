@@ -112,6 +112,23 @@ func FuzzProperties(f *testing.F) {
 	})
 }
 
+// Any method with any arguments is answered or ends the connection, and the books stay right.
+func FuzzMethod(f *testing.F) {
+	for id, form := range methodForms {
+		f.Add(uint32(id), make([]byte, 2*len(form)))
+	}
+	f.Add(uint32(queueDeclare), []byte("\x00\x00\x01q\x02\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, id uint32, args []byte) {
+		if len(args) > 4000 {
+			t.Skip()
+		}
+		before := appendMethodFrame(nil, 1, queueDeclare, []byte("\x00\x00\x01q\x00\x00\x00\x00\x00"))
+		before = append(before, encodePublish(1, []string{`""`, "q", "body"})...)
+		raw := appendMethodFrame(before, 1, methodID(id), args)
+		synctest.Test(t, func(t *testing.T) { converse(t, raw) })
+	})
+}
+
 // A client may send whatever it likes after its handshake: the broker answers or hangs up, keeps its books, and nothing is
 // left of the conversation. The seeds are the conformance scripts.
 func FuzzConversation(f *testing.F) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net"
 	"sort"
 	"strings"
@@ -17,13 +18,14 @@ type peer struct {
 	conn net.Conn
 	in   frameReader
 
-	mu       sync.Mutex
-	out      chan []byte
-	events   []event
-	partial  map[uint16]*partialContent
-	channels map[uint16]bool // that are open
-	ended    bool            // we hung up
-	closed   bool            // close and close-ok were said
+	mu        sync.Mutex
+	out       chan []byte
+	events    []event
+	partial   map[uint16]*partialContent
+	channels  map[uint16]bool   // that are open
+	confirmed map[uint16]uint64 // number of the last confirm, by channel
+	ended     bool              // we hung up
+	closed    bool              // close and close-ok were said
 
 	deaf       bool // does not answer close
 	heartbeats int
@@ -49,6 +51,7 @@ func newPeer(name string, conn net.Conn) *peer {
 	p := &peer{
 		name: name, conn: conn, in: frameReader{in: bufio.NewReader(conn), max: 1 << 20},
 		out: make(chan []byte, 100_000), partial: map[uint16]*partialContent{}, channels: map[uint16]bool{},
+		confirmed: map[uint16]uint64{},
 	}
 	go p.write()
 	go p.read()
@@ -195,6 +198,9 @@ func (p *peer) setOpen(channel uint16, open bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.channels[channel] = open
+	if open {
+		p.confirmed[channel] = 0
+	}
 }
 
 func (p *peer) open(channel uint16) bool {
@@ -236,16 +242,29 @@ func (p *peer) spoke(channel uint16) bool {
 	return p.ended
 }
 
-// drain returns what has come since the last call, as lines: per channel in order, confirms counted together, since how
-// many acks a broker puts into one frame is its own affair.
-func (p *peer) drain(confirmed map[uint16]uint64) []string {
+// drain returns what has come since the last call.
+func (p *peer) drain() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	lines := p.lines(p.confirmed)
+	p.events = nil
+	return lines
+}
+
+// peek is drain without an effect.
+func (p *peer) peek() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lines(maps.Clone(p.confirmed))
+}
+
+// lines shows the events: per channel in order, confirms counted together, since how many acks a broker puts into one frame is
+// its own affair. It moves confirmed, the last confirm of each channel, on.
+func (p *peer) lines(confirmed map[uint16]uint64) []string {
 	byChannel := map[uint16][]event{}
 	for _, e := range p.events {
 		byChannel[e.channel] = append(byChannel[e.channel], e)
 	}
-	p.events = nil
 	numbers := make([]int, 0, len(byChannel))
 	for n := range byChannel {
 		numbers = append(numbers, int(n))

@@ -32,7 +32,7 @@ func (ch *channel) publish(c content) *exception {
 	if refused := checkMessage(m, c.key); refused != nil {
 		return refused
 	}
-	p := publication{message: m, mandatory: c.publish.mandatory, number: number}
+	p := publication{message: m, mandatory: c.mandatory, number: number}
 	b.counters.Published++
 	if !ch.meetsFate(&p) {
 		return nil

@@ -48,6 +48,8 @@ var declareArguments = []struct {
 	{"x-max-priority", checkMaxPriority},
 	{"x-overflow", checkOverflow},
 	{"x-queue-mode", checkQueueMode},
+	{"x-queue-version", checkQueueVersion},
+	{"x-queue-master-locator", func(*queueOptions, value, table) string { return "" }},
 	{"x-single-active-consumer", checkSingleConsumer},
 }
 
@@ -177,6 +179,17 @@ func checkQueueMode(_ *queueOptions, v value, _ table) string {
 	}
 	if text != "default" && text != "lazy" {
 		return fmt.Sprintf("\"unsupported queue mode '%s'\"", text)
+	}
+	return ""
+}
+
+func checkQueueVersion(_ *queueOptions, v value, _ table) string {
+	var n int64
+	if reason := setCount(&n, v); reason != "" {
+		return reason
+	}
+	if n != 1 && n != 2 {
+		return fmt.Sprintf("\"unsupported queue version '%d'\"", n)
 	}
 	return ""
 }

@@ -4,10 +4,12 @@ package embedded
 
 import (
 	"flag"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -53,16 +55,19 @@ func playReal(t *testing.T, address string, s *script) [][]string {
 		return conn
 	}
 	r := newRunner(t, dial)
-	r.settle, r.waitFor = r.untilQuiet, untilDone
+	r.settle, r.waitFor, r.recording = r.untilQuiet, untilDone, *update
 	t.Cleanup(func() { cleanUp(t, dial, r.names) })
 	return r.play(s)
 }
 
-// quiet is how long nothing has to come from RabbitMQ before its answer counts as complete.
-const quiet = 200 * time.Millisecond
-
+// untilQuiet returns when nothing has come from RabbitMQ for a while: what it has said counts as its whole answer. A known answer
+// has been waited for before; only what is too much has to show up.
 func (r *runner) untilQuiet() {
-	for last, since := -1, time.Now(); time.Since(since) < quiet; time.Sleep(10 * time.Millisecond) {
+	quiet := 20 * time.Millisecond
+	if *update {
+		quiet = 200 * time.Millisecond
+	}
+	for last, since := -1, time.Now(); time.Since(since) < quiet; time.Sleep(5 * time.Millisecond) {
 		n := 0
 		for _, p := range r.peers {
 			p.mu.Lock()
@@ -75,9 +80,9 @@ func (r *runner) untilQuiet() {
 	}
 }
 
-// untilDone gives up after 5 s: the script shows it.
+// untilDone gives up after 5 s: the comparison shows it.
 func untilDone(done func() bool) {
-	for end := time.Now().Add(5 * time.Second); !done() && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); !done() && time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 	}
 }
 
@@ -101,4 +106,32 @@ func cleanUp(t *testing.T, dial func() net.Conn, names *declared) {
 	}
 	r.settle()
 	r.hangUp()
+}
+
+// writeScripts puts scripts back into their file with the answers of got, by script and block; those not played keep theirs.
+func writeScripts(t *testing.T, file string, scripts []*script, got map[string][][]string) {
+	t.Helper()
+	var b strings.Builder
+	for i, s := range scripts {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "=== %s\n", s.name)
+		for _, line := range s.remarks {
+			fmt.Fprintln(&b, line)
+		}
+		for i, bl := range s.blocks {
+			fmt.Fprintf(&b, "> %s\n", bl.command)
+			answers := bl.answers
+			if new := got[s.name]; new != nil {
+				answers = new[i]
+			}
+			for _, a := range answers {
+				fmt.Fprintln(&b, a)
+			}
+		}
+	}
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }

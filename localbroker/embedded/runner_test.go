@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,15 +17,15 @@ type runner struct {
 	settle    func()                 // returns when the broker has said all it has to say
 	waitFor   func(done func() bool) // returns when done, or when that will not be
 	peers     map[string]*peer
+	recording bool // the script\'s answers may be wrong or missing
 	order     []string
-	confirmed map[string]map[uint16]uint64
 	alias     *aliases
 	names     *declared
 }
 
 func newRunner(t *testing.T, dial func() net.Conn) *runner {
 	return &runner{
-		t: t, dial: dial, peers: map[string]*peer{}, confirmed: map[string]map[uint16]uint64{}, alias: &aliases{}, names: &declared{},
+		t: t, dial: dial, peers: map[string]*peer{}, alias: &aliases{}, names: &declared{},
 	}
 }
 
@@ -34,6 +35,9 @@ func (r *runner) play(s *script) [][]string {
 	var answers [][]string
 	for _, b := range s.blocks {
 		r.do(b.command)
+		if !r.recording {
+			r.expect(s, b)
+		}
 		r.settle()
 		answers = append(answers, r.collect())
 	}
@@ -41,10 +45,19 @@ func (r *runner) play(s *script) [][]string {
 	return answers
 }
 
-func (r *runner) collect() []string {
+// expect waits for the answers that the script has.
+func (r *runner) expect(s *script, b block) {
+	r.waitFor(func() bool {
+		return slices.Equal(compared(s, b.answers), compared(s, r.lines((*peer).peek)))
+	})
+}
+
+func (r *runner) collect() []string { return r.lines((*peer).drain) }
+
+func (r *runner) lines(of func(*peer) []string) []string {
 	var lines []string
 	for _, name := range r.order {
-		lines = append(lines, r.peers[name].drain(r.confirmed[name])...)
+		lines = append(lines, of(r.peers[name])...)
 	}
 	for i := range lines {
 		lines[i] = r.alias.shorten(lines[i])
@@ -66,7 +79,7 @@ func (r *runner) connect(name string, words []string) {
 		with[key] = unquoted(v)
 	}
 	p := newPeer(name, r.dial())
-	r.peers[name], r.confirmed[name] = p, map[uint16]uint64{}
+	r.peers[name] = p
 	r.order = append(r.order, name)
 	greet(p, with)
 	r.waitFor(func() bool { return p.said("connection.", "eof") })
@@ -107,7 +120,7 @@ func (r *runner) open(name string, words []string) {
 	r.connect(name, words)
 	r.peers[name].method(1, channelOpen, []byte{0})
 	r.waitFor(func() bool { return r.peers[name].said("channel.open-ok", "eof") })
-	for _, line := range r.peers[name].drain(nil) {
+	for _, line := range r.peers[name].drain() {
 		for _, usual := range []string{"start", "tune", "connection.open-ok", "channel.open-ok"} {
 			if strings.Contains(line, " "+usual) {
 				line = ""

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,33 +71,5 @@ func (s *script) add(line string) {
 	default:
 		last := &s.blocks[len(s.blocks)-1]
 		last.answers = append(last.answers, line)
-	}
-}
-
-// writeScripts puts scripts back into their file with the answers of got, by script and block; those not played keep theirs.
-func writeScripts(t *testing.T, file string, scripts []*script, got map[string][][]string) {
-	t.Helper()
-	var b strings.Builder
-	for i, s := range scripts {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "=== %s\n", s.name)
-		for _, line := range s.remarks {
-			fmt.Fprintln(&b, line)
-		}
-		for i, bl := range s.blocks {
-			fmt.Fprintf(&b, "> %s\n", bl.command)
-			answers := bl.answers
-			if new := got[s.name]; new != nil {
-				answers = new[i]
-			}
-			for _, a := range answers {
-				fmt.Fprintln(&b, a)
-			}
-		}
-	}
-	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
 	}
 }

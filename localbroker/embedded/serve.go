@@ -69,9 +69,7 @@ func (b *Broker) ServeConn(ctx context.Context, conn net.Conn) {
 		return
 	}
 	defer b.forget(c)
-	stop := func() { c.leave(shutdown()) }
-	defer context.AfterFunc(ctx, stop)()
-	defer context.AfterFunc(b.life, stop)()
+	defer context.AfterFunc(ctx, func() { c.leave(shutdown()) })()
 	c.serve()
 }
 

@@ -23,7 +23,7 @@ func shownMethod(id methodID, d *decoder) string {
 		code, text := d.short(), d.shortString()
 		return fmt.Sprintf("%s %d %q %s", name, code, text, methodNames[methodID(d.long())])
 	case connectionBlocked:
-		return fmt.Sprintf("%s", name)
+		return name // the reason is the broker's own
 	case queueDeclareOK:
 		return fmt.Sprintf("%s %s messages=%d consumers=%d", name, d.shortString(), d.long(), d.long())
 	case queueDeleteOK, queuePurgeOK:

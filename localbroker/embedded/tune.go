@@ -1,8 +1,6 @@
 package embedded
 
-import (
-	"time"
-)
+import "time"
 
 // tuneOK takes what the client made of the proposal.
 //
