@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 )
@@ -40,8 +41,8 @@ type User struct {
 	Impersonator bool
 }
 
-// Limits are the broker's bounds. Zero means the default, which each field names. There is no "off": a broker in the process
-// of something else must not be the reason for its end.
+// Limits are the broker's bounds. Zero means the default, which each field names; so does a negative value. There is no
+// "off": a broker in the process of something else must not be the reason for its end.
 type Limits struct {
 	// FrameMax in bytes, proposed to clients: 131,072 (RabbitMQ's), at least 4,096.
 	FrameMax uint32
@@ -70,7 +71,9 @@ func (c Config) withDefaults() Config {
 	}
 	setDefault(&c.VHost, "/")
 	setDefault(&c.Product, "Cloudqueue embedded broker")
-	setDefault(&c.Heartbeat, 60*time.Second)
+	if c.Heartbeat == 0 {
+		c.Heartbeat = 60 * time.Second
+	}
 	setDefault(&c.HandshakeTimeout, 10*time.Second)
 	setDefault(&c.WriteTimeout, 15*time.Second)
 	setDefault(&c.CloseTimeout, 2*time.Second)
@@ -98,9 +101,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func setDefault[T comparable](field *T, value T) {
+// setDefault puts the default in the place of zero, and of a negative value, which is no limit and no time.
+func setDefault[T cmp.Ordered](field *T, value T) {
 	var zero T
-	if *field == zero {
+	if *field <= zero {
 		*field = value
 	}
 }

@@ -46,7 +46,8 @@ func (c *consumer) takeArguments(q *queue, args table) *exception {
 	if v := args.get("x-priority"); v != nil {
 		priority, ok := v.integer()
 		if !ok {
-			return fail(replyPreconditionFailed, "invalid arg 'x-priority' for %s: \"expected integer, got %s\"", q.broker.named(q), v.typeName())
+			return fail(replyPreconditionFailed, "invalid arg 'x-priority' for %s: \"expected integer, got %s\"",
+				q.broker.named(q), v.typeName())
 		}
 		c.priority = priority
 	}

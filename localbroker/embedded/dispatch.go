@@ -50,22 +50,26 @@ func (c *connection) method(number uint16, payload []byte) error {
 	if number == 0 {
 		return c.connectionMethod(id, d)
 	}
+	c.channelMethod(number, id, d)
+	return nil
+}
+
+func (c *connection) channelMethod(number uint16, id methodID, d *decoder) {
 	ch, ignored, refused := c.channelFor(number, id)
 	if refused != nil {
 		c.leaveAt(refused, refused.during(id))
 	}
 	if refused != nil || ignored {
-		return nil
+		return
 	}
 	if refused := ch.content.unexpected(frameMethod); refused != nil {
 		c.leaveAt(refused, ch.content.method())
-		return nil
+		return
 	}
 	if id != basicPublish {
 		ch.confirms.flush(ch)
 	}
 	c.judge(ch, id, c.do(ch, id, d))
-	return nil
 }
 
 func (c *connection) do(ch *channel, id methodID, d *decoder) *exception {
@@ -101,7 +105,8 @@ func (c *connection) channelFor(number uint16, id methodID) (ch *channel, ignore
 
 func (c *connection) openChannel(number uint16, id methodID) *exception {
 	if len(c.channels) >= int(c.channelMax) {
-		return fail(replyNotAllowed, "number of channels opened (%d) has reached the negotiated channel_max (%d)", len(c.channels), c.channelMax)
+		return fail(replyNotAllowed, "number of channels opened (%d) has reached the negotiated channel_max (%d)",
+			len(c.channels), c.channelMax)
 	}
 	if id != channelOpen {
 		return fail(replyChannelError, "expected 'channel.open'")

@@ -23,7 +23,10 @@ func (ch *channel) declareExchange(d *decoder) *exception {
 	d.short()
 	name, kind, flags := cleanName(d.shortString()), d.shortString(), d.bits()
 	args := d.table()
-	x := &exchange{name: name, kind: exchangeKind(kind), durable: flags.has(1), autoDelete: flags.has(2), internal: flags.has(3), args: args}
+	x := &exchange{
+		name: name, kind: exchangeKind(kind), args: args,
+		durable: flags.has(1), autoDelete: flags.has(2), internal: flags.has(3),
+	}
 	refused := ch.checkExchange(x, flags.has(0))
 	if refused == nil {
 		ch.reply(flags.has(4), exchangeDeclareOK, nil)
@@ -91,7 +94,8 @@ func (b *Broker) sameExchange(old, x *exchange) *exception {
 		{"internal", x.internal, old.internal},
 	} {
 		if f.got != f.have {
-			return fail(replyPreconditionFailed, "inequivalent arg '%s' for %s: received '%v' but current is '%v'", f.name, what, f.got, f.have)
+			return fail(replyPreconditionFailed, "inequivalent arg '%s' for %s: received '%v' but current is '%v'",
+				f.name, what, f.got, f.have)
 		}
 	}
 	return sameArgument("alternate-exchange", what, old.args, x.args)

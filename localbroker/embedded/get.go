@@ -3,7 +3,6 @@ package embedded
 // get takes one message without a consumer.
 //
 //	reserved short · queue shortstr · no-ack bit
-//	get-ok: delivery-tag longlong · redelivered bit · exchange shortstr · routing-key shortstr · message-count long
 func (ch *channel) get(d *decoder) *exception {
 	d.short()
 	name, noAck := d.shortString(), d.bits().has(0)
@@ -27,11 +26,17 @@ func (ch *channel) get(d *decoder) *exception {
 		ch.unsettled.add(delivery{tag: ch.tag, entry: e, queue: q})
 	}
 	ch.broker.counters.Delivered++
-	args := appendLonglong(nil, ch.tag)
+	ch.sendContent(basicGetOK, getOKArguments(ch.tag, e, q.readyCount), e.message)
+	return nil
+}
+
+// getOKArguments are those of basic.get-ok.
+//
+//	delivery-tag longlong · redelivered bit · exchange shortstr · routing-key shortstr · message-count long
+func getOKArguments(tag uint64, e *entry, left int) []byte {
+	args := appendLonglong(nil, tag)
 	args = appendBool(args, e.redelivered)
 	args = appendShortString(args, e.exchange)
 	args = appendShortString(args, e.key())
-	args = appendLong(args, uint32(q.readyCount))
-	ch.sendContent(basicGetOK, args, e.message)
-	return nil
+	return appendLong(args, uint32(left))
 }

@@ -13,13 +13,9 @@ type publication struct {
 // publish takes a message that has arrived whole: checks it, routes it and, outside a transaction, delivers it. The checks
 // come in RabbitMQ's order. Broker.mu is held.
 func (ch *channel) publish(c content) *exception {
-	b := ch.broker
-	x := b.exchanges[c.exchange]
-	if x == nil {
-		return b.noExchange(c.exchange)
-	}
-	if x.internal {
-		return fail(replyAccessRefused, "cannot publish to internal exchange '%s' in vhost '%s'", x.name, b.vhost)
+	x, refused := ch.broker.publishable(c.exchange)
+	if refused != nil {
+		return refused
 	}
 	m := &message{exchange: x.name, properties: c.props, body: c.body}
 	if refused := ch.replyAddress(m); refused != nil {
@@ -28,21 +24,31 @@ func (ch *channel) publish(c content) *exception {
 	if refused := ch.checkProperties(m); refused != nil {
 		return refused
 	}
-	number := ch.confirms.next()
+	p := publication{message: m, mandatory: c.mandatory, number: ch.confirms.next()}
 	if refused := checkMessage(m, c.key); refused != nil {
 		return refused
 	}
-	p := publication{message: m, mandatory: c.mandatory, number: number}
-	b.counters.Published++
+	ch.broker.counters.Published++
 	if !ch.meetsFate(&p) {
 		return nil
 	}
-	p.queues, p.replied = b.find(x, m)
+	p.queues, p.replied = ch.broker.find(x, m)
 	if ch.tx.on {
 		return ch.tx.hold(ch, p)
 	}
 	ch.deliver(p)
 	return nil
+}
+
+func (b *Broker) publishable(name string) (*exchange, *exception) {
+	x := b.exchanges[name]
+	if x == nil {
+		return nil, b.noExchange(name)
+	}
+	if x.internal {
+		return nil, fail(replyAccessRefused, "cannot publish to internal exchange '%s' in vhost '%s'", name, b.vhost)
+	}
+	return x, nil
 }
 
 // find routes the message. Keys of the default exchange that name a reply consumer go straight to it.

@@ -103,7 +103,8 @@ func (ch *channel) sameQueue(q *queue, flags queueFlags, args table) *exception 
 		{"auto_delete", flags.autoDelete, q.autoDelete},
 	} {
 		if f.got != f.have {
-			return fail(replyPreconditionFailed, "inequivalent arg '%s' for %s: received '%v' but current is '%v'", f.name, what, f.got, f.have)
+			return fail(replyPreconditionFailed, "inequivalent arg '%s' for %s: received '%v' but current is '%v'",
+				f.name, what, f.got, f.have)
 		}
 	}
 	for _, a := range declareArguments {
@@ -132,7 +133,8 @@ func sameArgument(name, what string, old, args table) *exception {
 	if name == "x-queue-type" && (len(have) == 0 || len(got) == 0) {
 		return nil
 	}
-	return fail(replyPreconditionFailed, "inequivalent arg '%s' for %s: received %s but current is %s", name, what, described(got, have), described(have, got))
+	return fail(replyPreconditionFailed, "inequivalent arg '%s' for %s: received %s but current is %s",
+		name, what, described(got, have), described(have, got))
 }
 
 // described is how RabbitMQ shows one side of a difference: without the type when both sides have a value.
