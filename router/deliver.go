@@ -272,9 +272,13 @@ func (l *inLane) perSecond() float64 {
 
 // commitParks is false when the parking is full: the lane waits, the journal goes on.
 func (l *inLane) commitParks(ctx context.Context) bool {
-	records := make([]spool.Record, len(l.parks))
-	for i, it := range l.parks {
-		records[i] = l.parkRecord(it)
+	var records []spool.Record
+	for bytes := 0; len(records) < len(l.parks); {
+		it := l.parks[len(records)]
+		if bytes += it.entry.Message.Size(); bytes > parkBytes && len(records) > 0 {
+			break // the next commit takes the rest
+		}
+		records = append(records, l.parkRecord(it))
 	}
 	ticket, err := l.r.cfg.Spool.Submit(ctx, records...)
 	if err != nil {
@@ -282,10 +286,13 @@ func (l *inLane) commitParks(ctx context.Context) bool {
 		l.parkAt = time.Now().Add(maxPause)
 		return false
 	}
-	l.commit = &journalCommit{ticket: ticket, parks: l.parks}
-	l.parks = nil
+	l.commit = &journalCommit{ticket: ticket, parks: l.parks[:len(records):len(records)]}
+	l.parks = l.parks[len(records):]
 	return true
 }
+
+// parkBytes is how much one commit parks, unless one message is larger (chosen: well below what a group of the spool takes).
+const parkBytes = 16 << 20
 
 // committed takes the result of a commit: parked offsets end, or a journal is durable and everything up to its done is
 // answered and receipted (4.2).

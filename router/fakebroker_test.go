@@ -18,6 +18,8 @@ type fakeBroker struct {
 	poison     string   // a body that closes its channel with 406
 	silent     bool     // takes and answers nothing
 	alarm      bool     // takes nothing
+	missing    bool     // has no exchange
+	limit      int      // of a body; 0: none
 }
 
 func newFakeBroker() *fakeBroker { return &fakeBroker{consumers: map[string]*fakeConsumer{}} }
@@ -25,7 +27,7 @@ func newFakeBroker() *fakeBroker { return &fakeBroker{consumers: map[string]*fak
 func (b *fakeBroker) Consumer(source federation.Source) Consumer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := &fakeConsumer{deliveries: make(chan federation.Delivery, 10_000)}
+	c := &fakeConsumer{deliveries: make(chan federation.Delivery, 10_000), incarnation: 1}
 	b.consumers[source.Queue] = c
 	return c
 }
@@ -44,7 +46,14 @@ func (b *fakeBroker) Publisher(uint32) Publisher {
 	return p
 }
 
-func (b *fakeBroker) CheckExchange(context.Context, string, string) error { return nil }
+func (b *fakeBroker) CheckExchange(context.Context, string, string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.missing {
+		return ErrExchangeMissing
+	}
+	return nil
+}
 
 func (b *fakeBroker) bodies() []string {
 	b.mu.Lock()
@@ -55,16 +64,17 @@ func (b *fakeBroker) bodies() []string {
 type fakeConsumer struct {
 	deliveries chan federation.Delivery
 
-	mu    sync.Mutex
-	given uint64
-	acked uint64
+	mu          sync.Mutex
+	incarnation uint64
+	given       uint64
+	acked       uint64
 }
 
 func (c *fakeConsumer) give(body string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.given++
-	c.deliveries <- federation.Delivery{Tag: federation.Tag{Incarnation: 1, Number: c.given}, Message: federation.Message{Exchange: "orders", RoutingKey: "k", Body: []byte(body)}}
+	c.deliveries <- federation.Delivery{Tag: federation.Tag{Incarnation: c.incarnation, Number: c.given}, Message: federation.Message{Exchange: "orders", RoutingKey: "k", Body: []byte(body)}}
 }
 
 func (c *fakeConsumer) Next(ctx context.Context) (federation.Delivery, error) {
@@ -83,7 +93,14 @@ func (c *fakeConsumer) Ack(_ context.Context, upTo federation.Tag) error {
 	return nil
 }
 
-func (c *fakeConsumer) Pause(context.Context) error  { return nil }
+// Pause ends the incarnation. What was given is gone: somebody took it out of the queue.
+func (c *fakeConsumer) Pause(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.incarnation++
+	return nil
+}
+
 func (c *fakeConsumer) Resume()                      {}
 func (c *fakeConsumer) SetSource(federation.Source)  {}
 func (c *fakeConsumer) Detach(context.Context) error { return nil }
@@ -126,6 +143,10 @@ func (p *fakePublisher) Publish(ctx context.Context, incarnation uint64, m feder
 	defer b.mu.Unlock()
 	if incarnation != p.incarnation {
 		go outcome(federation.Outcome{Kind: federation.Unknown, Text: "the channel is over"})
+		return
+	}
+	if b.limit > 0 && len(m.Body) > b.limit {
+		outcome(federation.Outcome{Kind: federation.TooLarge, Text: "over the limit"})
 		return
 	}
 	body := string(m.Body)

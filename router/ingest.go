@@ -200,10 +200,13 @@ func (in *ingest) submit(ctx context.Context, list []taken) error {
 	switch {
 	case errors.Is(err, spool.ErrFull), errors.Is(err, spool.ErrLaneFull):
 		return in.refuse(ctx, "the store is full: "+err.Error(), "give the store more room, raise store-quota, or let the peers catch up: cloudqueue status")
+	case errors.Is(err, federation.ErrTooLarge):
+		return in.refuse(ctx, "a message is larger than the store takes: "+err.Error(), "move the first message of the queue "+in.current().Source.Queue+" elsewhere")
 	case err != nil:
 		return err
 	}
 	in.seals.bound(sealed)
+	in.lane.hold("", "")
 	return in.handOn(settlement{ticket: ticket, tag: list[len(list)-1].Tag, batch: sealed.batch})
 }
 
@@ -234,7 +237,8 @@ func (in *ingest) handOn(s settlement) error {
 	}
 }
 
-// refuse gives everything back to the broker, waits, and takes again. Nothing is lost and nothing was numbered.
+// refuse gives everything back to the broker, waits, and takes again. Nothing is lost and nothing was numbered. Of a full store
+// it is known when there is room; of the rest only when a batch goes through.
 func (in *ingest) refuse(ctx context.Context, reason, fix string) error {
 	in.lane.hold(reason, fix)
 	if err := in.consumer.Pause(ctx); err != nil {
@@ -244,13 +248,16 @@ func (in *ingest) refuse(ctx context.Context, reason, fix string) error {
 	if err := sleep(ctx, refusePause); err != nil {
 		return err
 	}
-	for in.lane.r.cfg.Spool.Usage().Full {
+	full := in.lane.r.cfg.Spool.Usage().Full
+	for full {
 		if err := sleep(ctx, refusePause); err != nil {
 			return err
 		}
+		if full = in.lane.r.cfg.Spool.Usage().Full; !full {
+			in.lane.hold("", "")
+		}
 	}
 	in.consumer.Resume()
-	in.lane.hold("", "")
 	return nil
 }
 
