@@ -172,7 +172,7 @@ func (s *sender) due() (federation.Offset, time.Duration) {
 			s.say("running", "", "")
 			return 0, s.repairIfDue(now)
 		}
-		last, voided := l.voidedFor(s.dest, at)
+		last, voided := voidedFor(l.voids, s.dest, at)
 		if !voided {
 			return at, 0
 		}

@@ -97,7 +97,7 @@ func (l *outLane) restore() error {
 		}
 		high = max(high, rc.Done)
 	}
-	voids, err := l.r.storedVoids(l.lane, l.mark.Generation)
+	voids, err := storedVoids(l.r.cfg.Spool, l.lane, l.mark.Generation)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,18 @@ func (l *outLane) restore() error {
 		high = max(high, v.Span.Last)
 	}
 	l.next, l.durable = high+1, high
+	l.forgetOthers()
 	return nil
+}
+
+// forgetOthers lets the store drop the lane's earlier generations, and those that a reseal began and did not finish: all that
+// was not receipted is sealed again under the present one. Forgetting is not durable, so it is said at every start.
+func (l *outLane) forgetOthers() {
+	for _, e := range l.r.cfg.Spool.Extents() {
+		if e.Lane == l.lane && e.Generation != l.mark.Generation {
+			l.r.cfg.Spool.Forget(l.lane, e.Generation, e.Last)
+		}
+	}
 }
 
 func (r *Router) lastStored(lane federation.Lane, gen federation.Generation) federation.Offset {
@@ -119,8 +130,8 @@ func (r *Router) lastStored(lane federation.Lane, gen federation.Generation) fed
 	return last
 }
 
-func (r *Router) storedVoids(lane federation.Lane, gen federation.Generation) (federation.VoidMark, error) {
-	value, ok := r.cfg.Spool.Mark(federation.MarkKey{Kind: federation.MarkVoid, Lane: lane, Generation: gen})
+func storedVoids(sp *spool.Spool, lane federation.Lane, gen federation.Generation) (federation.VoidMark, error) {
+	value, ok := sp.Mark(federation.MarkKey{Kind: federation.MarkVoid, Lane: lane, Generation: gen})
 	if !ok {
 		return federation.VoidMark{}, nil
 	}
@@ -131,9 +142,9 @@ func (r *Router) storedVoids(lane federation.Lane, gen federation.Generation) (f
 	return m, nil
 }
 
-// voidedFor tells whether an offset was given up for a destination, and up to which one. Callers hold mu.
-func (l *outLane) voidedFor(d federation.Destination, at federation.Offset) (last federation.Offset, ok bool) {
-	for _, v := range l.voids {
+// voidedFor tells whether an offset was given up for a destination, and up to which one.
+func voidedFor(voids []federation.Void, d federation.Destination, at federation.Offset) (last federation.Offset, ok bool) {
+	for _, v := range voids {
 		if v.Span.First <= at && at <= v.Span.Last && (len(v.Destinations) == 0 || slices.Contains(v.Destinations, d)) {
 			last, ok = max(last, v.Span.Last), true
 		}

@@ -145,12 +145,11 @@ func (r *Router) Redrive(ctx context.Context, a admin.ParkAction) (*admin.ParkRe
 
 // eachParked does one thing to every chosen message, one admin at a time; those on which it failed stay parked.
 func (r *Router) eachParked(ctx context.Context, a admin.ParkAction, do func(context.Context, spool.ParkedInfo) error) (*admin.ParkResult, error) {
-	select {
-	case r.redriving <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	leave, err := r.enterRepair(ctx)
+	if err != nil {
+		return nil, err
 	}
-	defer func() { <-r.redriving }()
+	defer leave()
 	out := &admin.ParkResult{}
 	chosen := r.chooseParked(a.Filter)
 	if a.Filter.Limit > 0 {
@@ -200,19 +199,18 @@ func (r *Router) publishParked(ctx context.Context, p spool.ParkRecord) error {
 	}
 	m := p.Entry.Message
 	route := r.inboundRoute(p.Lane)
-	trust := route.TrustUserID
-	for _, d := range route.Destinations {
-		if d.Destination == p.Destination {
-			m.Exchange, m.RoutingKey = d.Address(&p.Entry.Message)
-		}
+	to, ok := addressOf(route, p.Destination)
+	if !ok {
+		return admin.Errorf(admin.Refused, "apply a topology that has it", "route %s is not in the topology: where its messages go is not known", p.Lane.Route)
 	}
+	m.Exchange, m.RoutingKey = to.Address(&p.Entry.Message)
 	if m.Exchange != "" {
 		if err := r.cfg.Broker.CheckExchange(ctx, m.Exchange, route.OnMissingExchange.Declare); err != nil {
 			return err
 		}
 	}
 	props, err := r.cfg.Properties.Deliver(m.Properties, DeliveryEdit{ID: federation.BatchName{Lane: p.Lane, Generation: p.Generation, First: p.Offset}.String(),
-		Origin: p.Lane.Origin, Path: append(slices.Clone(p.Entry.Path), p.Lane.Origin), Time: p.First, Duplicate: true, Remaining: federation.NoTTL, TrustUserID: trust})
+		Origin: p.Lane.Origin, Path: append(slices.Clone(p.Entry.Path), p.Lane.Origin), Time: p.First, Duplicate: true, Remaining: federation.NoTTL, TrustUserID: route.TrustUserID})
 	if err != nil {
 		return err
 	}

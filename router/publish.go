@@ -168,7 +168,7 @@ func (l *inLane) deliverable(ctx context.Context, a *arrival, e *federation.Entr
 	if _, skip := l.skips(a, e); skip {
 		return true
 	}
-	dest, ok := l.address()
+	dest, ok := addressOf(l.route, l.key.dest)
 	if !ok {
 		return l.hold("route "+string(l.key.lane.Route)+" is not in the topology", "apply a topology that has it, or give up what is stored: cloudqueue spool void")
 	}
@@ -182,15 +182,15 @@ func (l *inLane) hold(reason, fix string) bool {
 	return false
 }
 
-// address says where the destination's messages go at this broker. For a lane whose route is gone that is known only for
-// "same exchange and key".
-func (l *inLane) address() (topology.RouteDestination, bool) {
-	for _, d := range l.route.Destinations {
-		if d.Destination == l.key.dest {
+// addressOf says where a destination's messages go at this broker. For a route that is gone that is known only for "same
+// exchange and key".
+func addressOf(route topology.Route, dest federation.Destination) (topology.RouteDestination, bool) {
+	for _, d := range route.Destinations {
+		if d.Destination == dest {
 			return d, true
 		}
 	}
-	return topology.RouteDestination{Destination: l.key.dest}, l.key.dest.Target == 0
+	return topology.RouteDestination{Destination: dest}, dest.Target == 0
 }
 
 // exchangeReady asks once per channel whether an exchange exists: a publish to a missing one would close the channel.
@@ -206,7 +206,7 @@ func (l *inLane) exchangeReady(ctx context.Context, name string) bool {
 		l.exchanges[name] = true
 		return true
 	case errors.Is(err, ErrExchangeMissing):
-		return l.hold(fmt.Sprintf("exchange %q does not exist at this site's broker", name), "declare it, or give the route on-missing-exchange: {declare: topic}")
+		return l.hold(fmt.Sprintf("exchange %q does not exist at this site's broker", name), "declare it, or give the route on-missing-exchange: {declare: {type: topic}}")
 	default:
 		return l.hold(fmt.Sprintf("exchange %q cannot be checked: %v", name, err), "check the broker: cloudqueue doctor")
 	}
@@ -280,7 +280,7 @@ func (l *inLane) send(ctx context.Context, it *item) {
 		return
 	}
 	m := it.entry.Message
-	dest, _ := l.address()
+	dest, _ := addressOf(l.route, l.key.dest)
 	m.Exchange, m.RoutingKey = dest.Address(&it.entry.Message)
 	props, err := l.r.cfg.Properties.Deliver(m.Properties, l.edit(it))
 	if err != nil {
@@ -348,7 +348,7 @@ func (l *inLane) returned(it *item, o federation.Outcome) {
 func (l *inLane) refused(it *item, o federation.Outcome) {
 	l.acquired, l.overPublish, l.probe = false, false, 0
 	if o.Code == codeAccessRefused || o.Code == codeNotFound {
-		l.again(it, fmt.Sprintf("the broker refuses the exchange (%d %s)", o.Code, o.Text), "check the broker: cloudqueue doctor")
+		l.again(it, fmt.Sprintf("the broker refuses the exchange (%d %s)", o.Code, o.Text), "rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*' (configure, write, read)")
 		return
 	}
 	l.park(it, ReasonRefused, it.lastError)

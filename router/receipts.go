@@ -182,12 +182,7 @@ func (l *outLane) syncAnswer(k kept) (federation.Sync, bool) {
 		l.pokeReceipts()
 		return out, false
 	}
-	voids, err := l.r.storedVoids(l.lane, l.mark.Generation)
-	if err != nil {
-		out.Verdict, out.Text = federation.Corrupt, err.Error()
-		return out, true
-	}
-	out.Voids = voids.Voids
+	out.Voids = l.voids
 	return out, true
 }
 

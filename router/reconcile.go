@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,10 +16,9 @@ import (
 func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
 	doc := snap.Document
 	outbound := byLane(doc.RoutesFrom(r.cfg.Site))
+	var wrong []error // of one lane: the others go on
 	for lane, route := range outbound {
-		if err := r.beginRoute(ctx, lane, route); err != nil {
-			return err
-		}
+		wrong = append(wrong, r.beginRoute(ctx, lane, route))
 	}
 	r.mu.Lock()
 	outs := values(r.out)
@@ -30,15 +30,16 @@ func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
 		if _, ok := outbound[l.lane]; ok {
 			continue
 		}
-		if err := l.leave(ctx); err != nil {
-			return err
-		}
+		wrong = append(wrong, l.leave(ctx))
 	}
 	for _, l := range ins {
 		l.poke()
 	}
 	self, _ := doc.Site(r.cfg.Site)
 	r.cfg.Peers.SetPeers(doc.Peers(r.cfg.Site), len(self.Listen) > 0)
+	if err := errors.Join(wrong...); err != nil {
+		return err
+	}
 	r.log.Info("topology in force", "version", snap.Version, "origin", snap.Origin)
 	return r.cfg.Topology.Applied(ctx, snap)
 }

@@ -22,9 +22,17 @@ func (r *Router) Void(ctx context.Context, q admin.VoidRequest) (*admin.VoidResu
 	if q.DryRun {
 		return out, nil
 	}
-	voids, err := r.storedVoids(l.lane, gen)
+	leave, err := r.enterRepair(ctx)
 	if err != nil {
 		return nil, err
+	}
+	defer leave()
+	voids, err := storedVoids(r.cfg.Spool, l.lane, gen)
+	if err != nil {
+		return nil, err
+	}
+	if len(voids.Voids) >= federation.MaxVoids {
+		return nil, admin.Errorf(admin.Refused, "give up longer spans", "lane %s has %d voids in this generation, as many as there can be", l.lane, len(voids.Voids))
 	}
 	v := federation.Void{Span: federation.Span{First: q.First, Last: q.Last}, Reason: q.Reason, Who: q.Who, At: time.Now()}
 	for _, name := range q.Destinations {
@@ -38,10 +46,29 @@ func (r *Router) Void(ctx context.Context, q admin.VoidRequest) (*admin.VoidResu
 		return nil, err
 	}
 	out.Durable = true
+	l.gaveUp(voids.Voids)
+	return out, nil
+}
+
+// gaveUp takes note of the lane's durable voids and tells the destinations, also those that hold what was given up.
+func (l *outLane) gaveUp(voids []federation.Void) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.voids = voids
 	for _, s := range l.senders {
+		s.tellVoids()
 		s.poke()
 	}
-	return out, nil
+}
+
+// enterRepair lets one admin at a time change what is stored.
+func (r *Router) enterRepair(ctx context.Context) (leave func(), err error) {
+	select {
+	case r.repairing <- struct{}{}:
+		return func() { <-r.repairing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (r *Router) voided(q admin.VoidRequest) (*outLane, federation.Generation, error) {
@@ -79,9 +106,4 @@ func (l *outLane) named(name string) federation.Destination {
 		return federation.Destination{}
 	}
 	return l.senders[i].dest
-}
-
-// Reseal is for a router that does not run: a rewound store is refused by its peers, and its batches are sealed again offline.
-func (r *Router) Reseal(context.Context, admin.ResealRequest) (*admin.ResealResult, error) {
-	return nil, admin.Errorf(admin.Refused, "stop the router and run: cloudqueue spool reseal", "a running router does not seal its store again")
 }

@@ -64,6 +64,7 @@ type resealing struct {
 	mark     federation.LaneMark // of the new generation
 	receipts []federation.Offset // by member: what it has receipted
 	last     federation.Offset   // of the old generation
+	voids    []federation.Void   // of the old generation: not sealed again
 	coder    *federation.Coder
 }
 
@@ -89,7 +90,9 @@ func newResealing(sp *spool.Spool, lane federation.Lane, old federation.LaneMark
 		r.mark.Members = append(r.mark.Members, federation.Membership{Destination: m.Destination, Join: 1})
 	}
 	r.mark.PreviousEnd = r.last
-	return r, nil
+	voids, err := storedVoids(sp, lane, old.Generation)
+	r.voids = voids.Voids
+	return r, err
 }
 
 // run seals batch by batch, and at the end, in one group, begins the new generation and gives up what the old one held.
@@ -101,6 +104,10 @@ func (r *resealing) run(ctx context.Context, q admin.ResealRequest) (admin.Resea
 	}
 	next := federation.Offset(1)
 	for at := first; at <= r.last; {
+		if last, voided := r.voidedForAll(at); voided {
+			at = last + 1
+			continue
+		}
 		b, err := r.sp.Read(ctx, r.lane, r.old.Generation, at)
 		if errors.Is(err, spool.ErrNone) {
 			break
@@ -119,6 +126,20 @@ func (r *resealing) run(ctx context.Context, q admin.ResealRequest) (admin.Resea
 		return out, nil
 	}
 	return out, r.begin(ctx, first, next-1, q)
+}
+
+// voidedForAll tells whether an offset was given up for every destination, and up to which one: it need not be readable.
+func (r *resealing) voidedForAll(at federation.Offset) (last federation.Offset, ok bool) {
+	for i, m := range r.mark.Members {
+		until, voided := voidedFor(r.voids, m.Destination, at)
+		if !voided {
+			return 0, false
+		}
+		if i == 0 || until < last {
+			last = until
+		}
+	}
+	return last, len(r.mark.Members) > 0
 }
 
 // again seals a batch under the new generation: its entries flagged, each excluded from those that have receipted it.
@@ -153,7 +174,8 @@ func (r *resealing) excluded(b *federation.Batch, before uint64, at federation.O
 	var bits uint64
 	for i, m := range r.mark.Members {
 		was := indexOf(b.Header.Destinations, m.Destination)
-		if was >= len(b.Header.Destinations) || before&(1<<was) != 0 || at <= r.receipts[i] {
+		_, voided := voidedFor(r.voids, m.Destination, at)
+		if was >= len(b.Header.Destinations) || before&(1<<was) != 0 || at <= r.receipts[i] || voided {
 			bits |= 1 << i
 		}
 	}

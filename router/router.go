@@ -38,8 +38,8 @@ type Router struct {
 	over     bool           // Run waits: nothing is started any more
 	group    sync.WaitGroup // lanes' and links' goroutines
 
-	redriving chan struct{} // capacity 1: one redrive or drop at a time
-	redriver  Publisher     // owned by who holds redriving
+	repairing chan struct{} // capacity 1: one redrive, drop or void at a time
+	redriver  Publisher     // owned by who holds repairing
 }
 
 // New checks the configuration. The spool must be open; its Run is its owner's.
@@ -51,7 +51,7 @@ func New(cfg Config) (*Router, error) {
 	r := &Router{cfg: cfg, log: cfg.Logger.With("site", string(cfg.Site)), identity: cfg.Spool.Identity(),
 		links: map[federation.SiteID]Link{}, replies: map[Link]*replies{}, out: map[federation.Lane]*outLane{}, in: map[inKey]*inLane{},
 		inbound: map[federation.Lane]topology.Route{},
-		fatal:   make(chan error, 1), redriving: make(chan struct{}, 1)}
+		fatal:   make(chan error, 1), repairing: make(chan struct{}, 1)}
 	r.owners = newOwners(r)
 	return r, nil
 }
