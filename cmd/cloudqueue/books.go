@@ -22,6 +22,8 @@ func (a *app) booksCommand() *cobra.Command {
   done - join + 1 = delivered + parked + expired + excluded + voided
   last assigned - receipted = stored
 
+Parked counts what was ever parked, also what was redriven or dropped since; "parking list" has what still is.
+
 With --offline it reads the store itself, without changing it, so that it works with every router stopped (and beside
 a running one, as of the moment of reading). It ends with code 0 when every line balances, with 1 when one does not.`,
 		Example: `  cloudqueue books

@@ -160,6 +160,10 @@ func TestBadCommandLinesEndWithCode2AndSayWhatToDo(t *testing.T) {
 		{"pki issue ams --dir " + dir, []string{"no such file", "cloudqueue pki init"}},
 		{"demo --break everything", []string{`"everything" is no fault of the demo`, "drop-one"}},
 		{"demo --messages 0", []string{"0 is no number of messages"}},
+		{"demo --dir " + bad, []string{"not a directory", "an empty or missing folder"}},
+		{"pki init --federation Acme --dir " + dir, []string{`"Acme" is no name of a federation`}},
+		{"topology show --etcd etcd-1", []string{`"etcd-1" is no endpoint of etcd`, "https://etcd-1:2379"}},
+		{"topology validate " + dir, []string{"is a directory"}},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			got := cloudqueue(t, strings.Fields(c.line)...)
@@ -169,6 +173,14 @@ func TestBadCommandLinesEndWithCode2AndSayWhatToDo(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheDemoIsRefusedAFolderWithSomethingInIt(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "ams"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cloudqueue(t, "demo", "--dir", dir).want(t, exitRefused, dir+" is not empty", "an empty or missing folder")
 }
 
 func TestVersionSaysWhatThisBinaryIs(t *testing.T) {
@@ -196,6 +208,22 @@ func TestTheRouterGetsItsFileAndStopsWithCode0WhenItIsTold(t *testing.T) {
 	}
 	if !strings.Contains(errs.String(), "router started") {
 		t.Errorf("the log does not go to standard error: %q", &errs)
+	}
+}
+
+func TestARouterWithoutItsCertificateDoesNotTakeTheStore(t *testing.T) {
+	file := routerFile(t, "ams")
+	a := &app{parts: parts{router: runRouter}}
+	var out, errs bytes.Buffer
+	a.out, a.errs, a.in = &out, &errs, strings.NewReader("")
+	code := run(t.Context(), a, []string{"router", "-c", file})
+	for _, want := range []string{"ams.key: no such file", "to do: cloudqueue pki issue ams"} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("%q is not in: %s", want, &errs)
+		}
+	}
+	if code != exitUsage {
+		t.Errorf("exit code %d, want %d", code, exitUsage)
 	}
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -29,6 +31,9 @@ with code 0 only if everything published was delivered: nothing lost, nothing ou
 			if options.Messages < 1 {
 				return fail(exitUsage, "write for example --messages 10000", "%d is no number of messages", options.Messages)
 			}
+			if err := checkDemoDir(options.Dir); err != nil {
+				return err
+			}
 			options.Terminal = isTerminal(a.out)
 			return a.parts.demo(c.Context(), a.out, options)
 		},
@@ -39,6 +44,20 @@ with code 0 only if everything published was delivered: nothing lost, nothing ou
 	flags.IntVar(&options.Messages, "messages", 10_000, "how many messages to publish")
 	flags.StringVar(&options.Dir, "dir", "", "where to keep the stores and logs (default: a temporary folder)")
 	return c
+}
+
+// checkDemoDir refuses a folder with something in it: another demo may run there, or have left its stores.
+func checkDemoDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case dir == "" || errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fail(exitUsage, "name an empty or missing folder", "%w", err)
+	case len(entries) > 0:
+		return fail(exitRefused, "name an empty or missing folder", "%s is not empty", dir)
+	}
+	return nil
 }
 
 // isTerminal tells whether w is a terminal, for output that changes in place.

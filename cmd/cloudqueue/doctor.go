@@ -122,7 +122,7 @@ func (d *doctor) checkRouter(ctx context.Context) []finding {
 	}
 	d.running = true
 	if problems := len(status.Problems()); problems > 0 {
-		return []finding{unsafe("router", "cloudqueue status", "pid %d runs; %d parts need attention", status.Router.PID, problems)}
+		return []finding{unsafe("router", "cloudqueue status", "pid %d runs; to look at: %s", status.Router.PID, count(problems, "part"))}
 	}
 	return []finding{good("router", "pid %d runs, nothing needs attention", status.Router.PID)}
 }

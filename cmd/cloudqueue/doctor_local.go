@@ -45,7 +45,7 @@ const certificateWarning = 30 * 24 * time.Hour // chosen: a month's notice for s
 
 func (d *doctor) checkCertificates(context.Context) []finding {
 	const part = "certificates"
-	renew := fmt.Sprintf("cloudqueue pki issue %s --dir AUTHORITY --out FOLDER", d.config.Site)
+	renew := renewCertificate(d.config.Site)
 	files, err := pki.Load(d.config.Certificates.Paths(), nil)
 	if err != nil {
 		return []finding{broken(part, renew, err)}
@@ -54,7 +54,7 @@ func (d *doctor) checkCertificates(context.Context) []finding {
 	left := time.Until(id.NotAfter())
 	switch {
 	case id.Site() != d.config.Site || id.Federation() != d.config.Federation:
-		return []finding{broken(part, renew, fmt.Errorf("the certificate is for site %s of %s, this router is %s of %s", id.Site(), id.Federation(), d.config.Site, d.config.Federation))}
+		return []finding{broken(part, renew, otherIdentity(id, d.config))}
 	case time.Now().Before(id.NotBefore()):
 		return []finding{broken(part, "set the clock", fmt.Errorf("the certificate begins at %s: the clock stands before it", id.NotBefore().Format(time.RFC3339)))}
 	case left <= 0:
@@ -70,7 +70,7 @@ func (d *doctor) checkStore(ctx context.Context) []finding {
 	place := placeOf(d.config)
 	segments, err := localdir.Open(place.dir)
 	if errors.Is(err, spool.ErrNotInitialised) {
-		return []finding{broken(part, "mount its disk; or, for a new site: cloudqueue spool init "+place.url(), err)}
+		return []finding{broken(part, "mount its disk; or, for a new site: cloudqueue spool init "+place.url(), fmt.Errorf("there is none in %s", place.dir))}
 	}
 	if err != nil {
 		return []finding{broken(part, "run it as the router's user; see the error", err)}

@@ -34,8 +34,8 @@ func (d *doctor) checkDocument(part string, document *topology.Document) []findi
 	if _, ok := document.Site(d.config.Site); !ok {
 		return []finding{broken(part, "add the site to the topology, or mend site in the router's file", fmt.Errorf("the topology has no site %s", d.config.Site))}
 	}
-	findings := []finding{good(part, "digest %.12x, %d routes begin here, %d end here, %d peers", document.Digest(), len(document.RoutesFrom(d.config.Site)),
-		len(document.RoutesTo(d.config.Site)), len(document.Peers(d.config.Site)))}
+	findings := []finding{good(part, "digest %.12s, from here: %s, to here: %s, %s", fmt.Sprintf("%x", document.Digest()), count(len(document.RoutesFrom(d.config.Site)), "route"),
+		count(len(document.RoutesTo(d.config.Site)), "route"), count(len(document.Peers(d.config.Site)), "peer"))}
 	for _, w := range document.Warnings() {
 		findings = append(findings, unsafe(part, w.Write, "%s: %s", w.Path, w.What))
 	}

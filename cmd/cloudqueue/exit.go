@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool"
@@ -74,6 +75,10 @@ func classify(err error) *failure {
 		return &failure{exitUnreachable, err, "start the router with `cloudqueue router`, or name its socket with --socket"}
 	case errors.As(err, &problems):
 		return &failure{exitUsage, fmt.Errorf("%s in a file:\n%w", count(len(problems), "mistake"), err), ""}
+	case errors.Is(err, syscall.EADDRINUSE):
+		return &failure{exitRefused, err, "end the other program (ss -lunp), or choose another listen in the router's file"}
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return &failure{exitUsage, err, "write listen: \":7443\", or the address of an interface of this machine"}
 	case errors.Is(err, spool.ErrHeld):
 		return &failure{exitRefused, err, "stop the router first, or use the command that asks it"}
 	case errors.Is(err, spool.ErrNotInitialised):
@@ -87,7 +92,7 @@ func classify(err error) *failure {
 }
 
 // count writes "1 mistake" or "3 mistakes".
-func count(n int, what string) string {
+func count[N int | uint64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

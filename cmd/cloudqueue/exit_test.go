@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 	"testing"
 
 	"cloudqueue/router/admin"
@@ -32,6 +33,8 @@ func TestErrorsEndWithTheirCode(t *testing.T) {
 		"a missing file":           {fmt.Errorf("x: %w", fs.ErrNotExist), exitUsage},
 		"a held store":             {fmt.Errorf("x: %w", spool.ErrHeld), exitRefused},
 		"no store":                 {fmt.Errorf("x: %w", spool.ErrNotInitialised), exitRefused},
+		"a port in use":            {fmt.Errorf("listen: %w", syscall.EADDRINUSE), exitRefused},
+		"another's address":        {fmt.Errorf("listen: %w", syscall.EADDRNOTAVAIL), exitUsage},
 		"anything else":            {disk, exitFailed},
 	} {
 		var out bytes.Buffer

@@ -44,7 +44,8 @@ func (a *app) parkingList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(list, func(w io.Writer) { writeParked(w, list, time.Now()) })
+			chosen := filter.Lane+filter.Destination+filter.Reason+filter.After != ""
+			return a.print(list, func(w io.Writer) { writeParked(w, list, chosen, time.Now()) })
 		},
 	}
 	filterFlags(c, &filter)
@@ -53,8 +54,13 @@ func (a *app) parkingList() *cobra.Command {
 	return c
 }
 
-func writeParked(w io.Writer, list *admin.ParkedList, now time.Time) {
-	if len(list.Parked) == 0 {
+// writeParked shows a page; chosen tells whether flags chose, so that an empty one does not claim that nothing is parked.
+func writeParked(w io.Writer, list *admin.ParkedList, chosen bool, now time.Time) {
+	switch {
+	case len(list.Parked) == 0 && chosen:
+		fmt.Fprintln(w, "nothing that is parked here has what the flags say")
+		return
+	case len(list.Parked) == 0:
 		fmt.Fprintln(w, "nothing is parked here")
 		return
 	}
@@ -178,7 +184,7 @@ ends with code 1 when some stayed parked; each of them is listed with why.`,
 			if err != nil {
 				return err
 			}
-			return a.showParkResult(result, name)
+			return a.showParkResult(result, name, len(given))
 		},
 	}
 	filterFlags(c, &action.Filter)
@@ -201,9 +207,14 @@ func checkChoice(filter admin.ParkFilter, all bool) error {
 	return nil
 }
 
-func (a *app) showParkResult(result *admin.ParkResult, name string) error {
+// showParkResult says what became of the messages; of those that were named it tells how many are not parked: done before, or mistyped.
+func (a *app) showParkResult(result *admin.ParkResult, name string, named int) error {
 	err := a.print(result, func(w io.Writer) {
-		fmt.Fprintf(w, "%s: %d done, %d stayed parked\n", name, result.Done, len(result.Failed))
+		fmt.Fprintf(w, "%s: %d done, %d stayed parked", name, result.Done, len(result.Failed))
+		if absent := named - result.Done - len(result.Failed); absent > 0 {
+			fmt.Fprintf(w, ", %d not parked here", absent)
+		}
+		fmt.Fprintln(w)
 		for _, f := range result.Failed {
 			fmt.Fprintf(w, "  %s: %s\n", printable(f.ID), printable(f.Error))
 		}

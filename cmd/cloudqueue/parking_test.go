@@ -21,6 +21,12 @@ func TestParkingListShowsMessagesAndTheNextPage(t *testing.T) {
 	}
 }
 
+func TestAnEmptyParkingListSaysWhetherFlagsChose(t *testing.T) {
+	socket := (&fakeRouter{parked: &admin.ParkedList{}}).serve(t)
+	cloudqueue(t, "parking", "list", "--socket", socket).want(t, exitOK, "nothing is parked here")
+	cloudqueue(t, "parking", "list", "--reason", "unrutable", "--socket", socket).want(t, exitOK, "nothing that is parked here has what the flags say")
+}
+
 func TestParkingShowGivesTheContentOrTheBodyAlone(t *testing.T) {
 	router := &fakeRouter{shown: &admin.ParkedMessage{Parked: admin.Parked{ID: "nyc/audit@1764530000000:7>ams", Reason: "unroutable", Errors: "312 NO_ROUTE", Attempts: 3, First: time.Now().Add(-3*time.Hour - time.Second), Last: time.Now().Add(-2*time.Hour - time.Second)},
 		Exchange: "audit", RoutingKey: "a.b", Properties: map[string]any{"content-type": "application/json"}, Raw: []byte{1, 2}, Body: []byte(`{"n":1}`), Path: []string{"sin", "nyc"}}}
@@ -34,6 +40,7 @@ func TestParkingShowGivesTheContentOrTheBodyAlone(t *testing.T) {
 func TestParkingActionsSayWhatStayedParked(t *testing.T) {
 	router := &fakeRouter{result: &admin.ParkResult{Done: 2, Failed: []admin.ParkFailed{{ID: "x", Error: "exchange audit is missing"}}}}
 	cloudqueue(t, "parking", "redrive", "--reason", "unroutable", "--all", "--socket", router.serve(t)).want(t, exitNo, "2 done, 1 stayed parked", "x: exchange audit is missing")
+	cloudqueue(t, "parking", "redrive", "x", "y", "z", "gone", "--socket", router.serve(t)).want(t, exitNo, "2 done, 1 stayed parked, 1 not parked here")
 	router = &fakeRouter{result: &admin.ParkResult{Done: 1}}
 	cloudqueue(t, "parking", "drop", "x", "--why", "test data", "--socket", router.serve(t)).want(t, exitOK, "drop: 1 done, 0 stayed parked")
 	if diff := cmp.Diff([]string{"x"}, router.action.Filter.IDs); diff != "" || router.action.Why != "test data" {

@@ -37,6 +37,9 @@ has ca.key can be any site.`,
 		Example: "  cloudqueue pki init --dir ca --federation acme",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if !siteName.MatchString(name) {
+				return fail(exitUsage, "write 1 to 63 of a-z, 0-9 and -", "%q is no name of a federation", name)
+			}
 			authority, err := pki.Create(dir, name, time.Now())
 			if errors.Is(err, fs.ErrExist) {
 				return fail(exitRefused, "use it with `cloudqueue pki issue`, or name another folder with --dir", "there is an authority in %s already", dir)
@@ -55,7 +58,7 @@ has ca.key can be any site.`,
 	return c
 }
 
-// siteName is what federation.SiteID says of a site's name.
+// siteName is what federation.SiteID says of a site's name; a federation's name is of the same kind.
 var siteName = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
 
 // issued is one site's certificate.

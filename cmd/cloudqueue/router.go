@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
 
+	"cloudqueue/federation"
 	"cloudqueue/router/site"
+	"cloudqueue/wan/pki"
 )
 
 func (a *app) routerCommand() *cobra.Command {
@@ -28,6 +31,28 @@ It logs to standard error: one line per change of state, nothing per message.`,
 			return a.parts.router(c.Context(), config, newLogger(a.errs, config.Log))
 		},
 	}
+}
+
+// checkIdentity refuses certificates that no router can start with, before it takes the store. One that has ended is not refused: the router
+// goes on taking messages, and loads the next one by itself.
+func checkIdentity(config *site.Config) error {
+	fix := renewCertificate(config.Site)
+	files, err := pki.Load(config.Certificates.Paths(), nil)
+	if err != nil {
+		return fail(exitUsage, fix, "certificates: %w", err)
+	}
+	if id := files.Identity(); id.Site() != config.Site || id.Federation() != config.Federation {
+		return fail(exitUsage, fix, "certificates: %w", otherIdentity(id, config))
+	}
+	return nil
+}
+
+func renewCertificate(name federation.SiteID) string {
+	return fmt.Sprintf("cloudqueue pki issue %s --dir AUTHORITY --out FOLDER; or mend the mode, the path or the name that the line above says", name)
+}
+
+func otherIdentity(id *pki.Identity, config *site.Config) error {
+	return fmt.Errorf("the certificate is for site %s of %s, this router is %s of %s", id.Site(), id.Federation(), config.Site, config.Federation)
 }
 
 func newLogger(w io.Writer, config site.LogConfig) *slog.Logger {

@@ -45,7 +45,7 @@ With --segment it prints every record of a segment instead, also those that do n
   cloudqueue spool cat --segment 17`,
 		Args: func(c *cobra.Command, given []string) error {
 			if c.Flags().Changed("segment") {
-				return noArgs(c, given)
+				return args(0, 0, "")(c, given)
 			}
 			return args(1, 1, "the lane")(c, given)
 		},
@@ -107,6 +107,9 @@ func (a *app) cat(ctx context.Context, sp *spool.Spool, at position, count int) 
 			return err
 		}
 		printed, at.offset = printed+n, batch.Header.Last()+1
+	}
+	if at.generation == 0 {
+		return fail(exitNo, "see `cloudqueue spool ls` for the lanes that it holds", "the store holds nothing of %s", at.lane)
 	}
 	if printed == 0 {
 		return fail(exitNo, "see `cloudqueue spool ls` for what it holds", "the store holds no message of %s, generation %d, from offset %d on", at.lane, at.generation, at.offset)
@@ -187,7 +190,7 @@ func (a *app) catSegment(ctx context.Context, store string, number uint64) error
 		_ = a.catRecord(storedRecord{LSN: c.LSN, Offset: c.Offset, Type: "CORRUPT", What: c.What}) // the next line fails as well
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fail(exitNo, "see `cloudqueue spool ls --segments`", "%w", err)
+		err = fail(exitNo, "see `cloudqueue spool ls --segments`", "the store has no segment %d", number)
 	}
 	return errors.Join(err, segments.Close())
 }
@@ -204,13 +207,35 @@ func (a *app) catRecord(r storedRecord) error {
 	return err
 }
 
+var markKinds = map[federation.MarkKind]string{federation.MarkJournal: "journal", federation.MarkReceipt: "receipt", federation.MarkLane: "lane",
+	federation.MarkLaneHigh: "highest offset", federation.MarkPeer: "peer", federation.MarkDest: "destination", federation.MarkVoid: "void",
+	federation.MarkOwner: "owner", federation.MarkCursor: "cursor"}
+
+// markText names a mark by its kind and the parts of its key that are used: "journal ams/orders@1764534000000>nyc".
+func markText(k federation.MarkKey) string {
+	text, known := markKinds[k.Kind]
+	if !known {
+		text = fmt.Sprintf("kind %d", k.Kind)
+	}
+	if k.Lane != (federation.Lane{}) {
+		text += " " + k.Lane.String()
+	}
+	if k.Generation != 0 {
+		text += fmt.Sprintf("@%d", k.Generation)
+	}
+	if k.Dest != (federation.Destination{}) {
+		text += ">" + k.Dest.String()
+	}
+	return text
+}
+
 // recordText says what a record holds, in one line.
 func recordText(e spool.Entry) string {
 	switch r := e.Record.(type) {
 	case spool.BatchRecord:
 		return fmt.Sprintf("%s to %d", r.Batch.Header.Name(), r.Batch.Header.Last())
 	case spool.MarkRecord:
-		return fmt.Sprintf("mark %d of %s, generation %d, %s, first written in %d", r.Key.Kind, r.Key.Lane, r.Key.Generation, r.Key.Dest, e.Own)
+		return fmt.Sprintf("%s, first written in group %d", markText(r.Key), e.Own)
 	case spool.ParkRecord:
 		return fmt.Sprintf("%s@%d:%d>%s %s", r.Lane, r.Generation, r.Offset, r.Destination, r.Reason)
 	case spool.UnparkRecord:

@@ -27,6 +27,9 @@ func writeHead(w io.Writer, s *admin.Status) {
 	if n := len(s.Problems()); n > 0 {
 		verdict = "TO LOOK AT: " + count(n, "part")
 	}
+	if n := s.Parking.Messages; n > 0 {
+		verdict += ", " + count(n, "message") + " parked"
+	}
 	fmt.Fprintf(w, "site %s of %s, up %s, %s: %s\n", s.Site, s.Federation, ago(s.At, s.Router.Started), s.Router.Version, verdict)
 }
 
@@ -119,23 +122,43 @@ func siteParts(s *admin.Status) *grid {
 		g.add(part, c.State, ago(s.At, c.Since), fmt.Sprintf(what, args...))
 	}
 	store := s.Store
-	add("store", store.Condition, "%s, used %s of %s, free %s, %d segments, LSN %d, epoch %d, id %.8s", store.URL, bytesText(store.UsedBytes),
-		quotaText(store.QuotaBytes), bytesText(store.FreeBytes), store.Segments, store.LSN, store.Epoch, store.ID)
+	add("store", store.Condition, "%s, used %s of %s, free %s, %s, LSN %d, epoch %d, id %.8s", store.URL, bytesText(store.UsedBytes),
+		quotaText(store.QuotaBytes), bytesText(store.FreeBytes), count(store.Segments, "segment"), store.LSN, store.Epoch, store.ID)
 	add("broker", s.Broker.Condition, "%s", strings.Join(slices.DeleteFunc([]string{s.Broker.URL, s.Broker.Product, s.Broker.Version}, empty), " "))
 	for _, c := range s.Broker.Connections {
-		add("  "+c.Name, c.Condition, "alarm: %s, next try: %s", orDash(c.Alarm), until(s.At, c.NextRetry))
+		add("  "+c.Name, c.Condition, "%s", connectionText(s.At, c))
 	}
 	for _, p := range s.Broker.Publishers {
 		add("  owner lock", p.Condition, "%s", p.LockQueue)
 	}
 	t := s.Topology
-	add("topology", t.Condition, "version %d, digest %.8s, from %s, applied %s ago", t.Version, t.Digest, originText(t), ago(s.At, t.AppliedAt))
+	add("topology", t.Condition, "%sdigest %.12s, from %s, applied %s ago", versionText(t.Version), t.Digest, originText(t), ago(s.At, t.AppliedAt))
 	if t.Problem != "" {
 		g.add("", "", "", "not taken: "+t.Problem)
 	}
 	add("listener", s.Listener.Condition, "%s, certificate %s ends in %s", s.Listener.Address, orDash(s.Listener.Certificate), until(s.At, s.Listener.CertificateExpires))
 	add("router", s.Router.Condition, "pid %d, heap %s, %d goroutines, data in %s", s.Router.PID, bytesText(s.Router.HeapBytes), s.Router.Goroutines, s.Router.DataDir)
 	return g
+}
+
+// connectionText says what there is to say of a connection to the broker; mostly nothing.
+func connectionText(now time.Time, c admin.BrokerConnection) string {
+	var said []string
+	if c.Alarm != "" {
+		said = append(said, "alarm: "+c.Alarm)
+	}
+	if !c.NextRetry.IsZero() {
+		said = append(said, "next try in "+until(now, c.NextRetry))
+	}
+	return orDash(strings.Join(said, ", "))
+}
+
+// versionText is nothing for a plain file, which has no versions.
+func versionText(version uint64) string {
+	if version == 0 {
+		return ""
+	}
+	return fmt.Sprintf("version %d, ", version)
 }
 
 // originText says where the document came from: a source's name begins with its kind, a copy on disk has the source's.

@@ -130,13 +130,15 @@ func TestSpoolCatPrintsMessagesOfALane(t *testing.T) {
 		t.Errorf("%d lines, the last is %+v, %v", len(lines), last, err)
 	}
 	cloudqueue(t, "spool", "cat", "ams/orders", "--from", "7", "--store", url).want(t, exitNo, "holds no message of ams/orders", "from offset 7")
+	cloudqueue(t, "spool", "cat", "ams/order", "--store", url).want(t, exitNo, "holds nothing of ams/order", "spool ls")
 }
 
 func TestSpoolCatOfASegmentPrintsItsRecords(t *testing.T) {
 	url, _ := aStore(t)
 	got := cloudqueue(t, "spool", "cat", "--segment", "1", "--store", url)
 	got.want(t, exitOK, "RECOVERED", "CHECKPOINT", "BATCH", "ams/orders@1764534000000:5 to 6")
-	cloudqueue(t, "spool", "cat", "--segment", "99", "--store", url).want(t, exitNo, "spool ls --segments")
+	cloudqueue(t, "spool", "cat", "--segment", "99", "--store", url).want(t, exitNo, "no segment 99", "spool ls --segments")
+	cloudqueue(t, "spool", "cat", "ams/orders", "--segment", "1", "--store", url).want(t, exitUsage, `"ams/orders" is one argument too many`)
 }
 
 func TestBooksOfflineBalanceWithoutARouter(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +38,9 @@ func (a *app) topologyCommand() *cobra.Command {
 // store opens the etcd that holds the topology.
 func (p *topologyPlace) store(a *app) (*etcd.Store, error) {
 	if len(p.endpoints) > 0 {
+		if err := checkEndpoints(p.endpoints); err != nil {
+			return nil, err
+		}
 		return etcd.New(etcd.Config{Endpoints: p.endpoints, Federation: p.federation, Timeout: a.timeout})
 	}
 	config, err := site.ReadConfig(a.configPath)
@@ -46,9 +51,24 @@ func (p *topologyPlace) store(a *app) (*etcd.Store, error) {
 		return nil, err
 	}
 	if config.Etcd == nil {
-		return nil, fail(exitRefused, "edit that file: routers follow it live", "this site's topology is the file %s, not in etcd", config.TopologyFile)
+		return nil, fail(exitRefused, "edit that file: its router follows it live, and `cloudqueue status` says what it runs; compare two files with topology plan --against",
+			"this site's topology is the file %s, not in etcd", config.TopologyFile)
 	}
 	return openEtcd(config)
+}
+
+// checkEndpoints wants URLs, or host:port as etcdctl takes it: of anything else the client would only say that it does not answer.
+func checkEndpoints(endpoints []string) error {
+	for _, endpoint := range endpoints {
+		_, hostPort, isURL := strings.Cut(endpoint, "://")
+		if !isURL {
+			hostPort = endpoint
+		}
+		if _, _, err := net.SplitHostPort(hostPort); err != nil {
+			return fail(exitUsage, "write for example --etcd https://etcd-1:2379,https://etcd-2:2379", "%q is no endpoint of etcd", endpoint)
+		}
+	}
+	return nil
 }
 
 func openEtcd(config *site.Config) (*etcd.Store, error) {
@@ -87,7 +107,7 @@ func (a *app) readDocument(path string) (*topology.Document, error) {
 	}
 	src, err := io.ReadAll(io.LimitReader(in, yamlfile.MaxSource+1))
 	if err != nil {
-		return nil, err
+		return nil, fail(exitUsage, "name the topology's file, or - for standard input", "%w", err)
 	}
 	return topology.Parse(path, src)
 }
@@ -100,7 +120,7 @@ func unreachableEtcd(err error) error {
 	case err == nil || errors.As(err, &f) || errors.As(err, &problems) || errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, topology.ErrMissing):
-		return &failure{exitNo, err, "cloudqueue topology apply FILE"}
+		return &failure{exitNo, err, "look at --federation and --version if you gave one; the first one comes by cloudqueue topology apply FILE"}
 	case errors.Is(err, etcd.ErrConflict):
 		return &failure{exitRefused, err, "plan again, and apply what you then want"}
 	case errors.Is(err, etcd.ErrUnknown):

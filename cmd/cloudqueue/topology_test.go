@@ -12,7 +12,7 @@ func TestTopologyValidateGivesAllProblemsAtOnce(t *testing.T) {
 	got := runApp(t, a, "topology", "validate", "-")
 	got.want(t, exitNo, `-:3:12: routes.orders.form: unknown key "form"; write from`, "par", "not valid: ")
 	a = &app{in: strings.NewReader("sites: {ams: {listen: [\"ams:1\"]}, nyc: {}}\nroutes:\n  orders: {from: {site: ams, queue: q}, to: [{site: nyc}]}\n")}
-	runApp(t, a, "topology", "validate", "-").want(t, exitOK, "valid: 2 sites", "1 routes")
+	runApp(t, a, "topology", "validate", "-").want(t, exitOK, "valid: 2 sites", "1 route,")
 }
 
 func TestTopologyPlanAgainstAFileShowsWhatWouldStrand(t *testing.T) {
@@ -40,5 +40,5 @@ func TestTopologyInAFileIsNotApplied(t *testing.T) {
 	if err := os.WriteFile(topologyFile, []byte("sites: {ams: {listen: [\"ams:1\"]}, nyc: {}}\nroutes: {orders: {from: {site: ams, queue: q}, to: [{site: nyc}]}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cloudqueue(t, "topology", "apply", topologyFile, "-c", file).want(t, exitRefused, "not in etcd", "routers follow it live")
+	cloudqueue(t, "topology", "apply", topologyFile, "-c", file).want(t, exitRefused, "not in etcd", "its router follows it live")
 }

@@ -19,6 +19,9 @@ func builtIn() parts {
 }
 
 func runRouter(ctx context.Context, config *site.Config, logger *slog.Logger) error {
+	if err := checkIdentity(config); err != nil {
+		return err
+	}
 	s, err := site.Open(ctx, config, version().String(), logger)
 	if err != nil {
 		return err
