@@ -105,7 +105,7 @@ func link(l wan.LinkStatus) admin.Link {
 		out.PeerStore, out.PeerEpoch, out.PeerTopology = l.Hello.Store.String(), l.Hello.Epoch, l.Hello.TopologyVersion
 	}
 	for reason, n := range l.Verdicts {
-		if reason != "OK" && reason != "DUP_OK" {
+		if reason != "OK" && reason != "DUP_OK" && reason != "LINK_LOST" { // LINK_LOST is no answer of the peer: the frame is sent again
 			out.Refused = append(out.Refused, admin.Count{Reason: reason, Count: n})
 		}
 	}
