@@ -202,7 +202,7 @@ func explainBinding(err error, queue string, b binding, declare string) (problem
 	switch code {
 	case amqp.NotFound:
 		return problem{stateHeld, fmt.Sprintf("exchange %q does not exist", b.exchange),
-			"declare the exchange, durable, or let the route do it: declare: topic (direct, fanout, headers) in its source"}, nil
+			"declare the exchange, durable, or let the route do it: declare: {type: topic} in its from (or direct, fanout, headers)"}, nil
 	case amqp.AccessRefused:
 		return problem{stateHeld, text, fixPermissions}, nil
 	case amqp.PreconditionFailed, amqp.CommandInvalid, amqp.NotAllowed:

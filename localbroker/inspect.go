@@ -103,7 +103,7 @@ func (i *inspection) exchange(ctx context.Context, name, declare string) {
 	case code == amqp.NotFound && declare != "":
 		i.add(subject, Good, "does not exist; the route declares it ("+declare+")", "")
 	case code == amqp.NotFound:
-		i.add(subject, Broken, "does not exist", "declare it, durable, or let the route do it (declare)")
+		i.add(subject, Broken, "does not exist", "declare it, durable, or let the route do it: declare: {type: topic} in its from; for a destination on-missing-exchange: {declare: {type: topic}}")
 	case code == amqp.AccessRefused:
 		i.add(subject, Broken, text, fixPermissions)
 	default:
