@@ -1,0 +1,75 @@
+package router
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/admin"
+)
+
+// balanced fails the test unless every line of the books balances, and there are so many.
+func (s *story) balanced(lines int) {
+	s.t.Helper()
+	books, err := s.router.Books(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(books.Lines) != lines {
+		s.t.Errorf("%d lines, want %d: %+v", len(books.Lines), lines, books.Lines)
+	}
+	for _, line := range books.Lines {
+		if !line.Balanced {
+			s.t.Errorf("%s %s → %s: %s", line.Side, line.Lane, line.Destination, line.Problem)
+		}
+	}
+}
+
+func TestBooksBalanceWithVoidsOnBothSides(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.begun(7)
+		s.publish("a")
+		s.publish("b")
+		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 2, Last: 2, Reason: "poison", Who: "test"}); err != nil {
+			t.Fatal(err)
+		}
+		s.router.Control(l, federation.Sync{Lane: events, Generation: 7, Destination: atAms, Join: 1, Voids: []federation.Void{{Span: federation.Span{First: 2, Last: 3}}}})
+		s.router.Copy(l, s.copyOf(7, 1, "a", "b"), (&verdicts{}).answer)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		s.balanced(2)
+
+		gen := s.router.out[orders].generation()
+		s.router.Control(l, federation.Receipt{Lane: orders, Generation: gen, Destination: atNyc, Store: l.store, Born: time.Now(), Join: 1, Done: 2,
+			Counters: federation.Counters{Delivered: 1, Voided: 1}})
+		time.Sleep(time.Second)
+		synctest.Wait()
+
+		s.balanced(2)
+		if got := s.router.OutLanes()[0]; got.StoredBytes != 0 || got.StoredMessages != 0 {
+			t.Errorf("lane %+v", got)
+		}
+		if got := s.router.InLanes()[0]; got.Done != 3 || got.Counters.Voided != 2 {
+			t.Errorf("lane %+v", got)
+		}
+	})
+}
+
+func TestAReceiptThatDoesNotBalanceIsNotTaken(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.opened()
+		s.publish("a")
+		gen := s.router.out[orders].generation()
+
+		s.router.Control(l, federation.Receipt{Lane: orders, Generation: gen, Destination: atNyc, Store: l.store, Born: time.Now(), Join: 1, Done: 1})
+		s.router.Control(l, federation.Receipt{Lane: orders, Generation: gen, Destination: atNyc, Store: l.store, Born: time.Now(), Join: 1, Done: 9,
+			Counters: federation.Counters{Delivered: 9}})
+		time.Sleep(time.Second)
+		synctest.Wait()
+
+		if got := s.router.OutLanes()[0]; got.StoredMessages != 1 || got.StoredBytes == 0 {
+			t.Errorf("lane %+v", got)
+		}
+	})
+}

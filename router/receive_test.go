@@ -1,0 +1,61 @@
+package router
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cloudqueue/federation"
+)
+
+func TestWhatIsNotAllowedOrBrokenIsRefusedBeforeItsLane(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.begun(7)
+		good := s.copyOf(7, 1, "a")
+		flipped := append([]byte(nil), good.Batch...)
+		flipped[len(flipped)-1] ^= 1
+		other := &fakeLink{peer: "sin"}
+		tests := []struct {
+			name string
+			from Link
+			c    federation.Copy
+			want federation.Verdict
+		}{
+			{"good", l, good, federation.OK},
+			{"empty", l, federation.Copy{Sidecar: federation.Sidecar{Bitmap: 1}}, federation.Corrupt},
+			{"a bit flipped", l, federation.Copy{Sidecar: federation.Sidecar{Bitmap: 1}, Batch: flipped}, federation.Corrupt},
+			{"of another origin than the link's peer", other, good, federation.NoGrant},
+			{"for nobody", l, federation.Copy{Batch: good.Batch}, federation.NoPath},
+			{"for a destination that the batch does not have", l, federation.Copy{Sidecar: federation.Sidecar{Bitmap: 2}, Batch: good.Batch}, federation.NoPath},
+			{"for two destinations", l, federation.Copy{Sidecar: federation.Sidecar{Bitmap: 3}, Batch: good.Batch}, federation.NoPath},
+		}
+		for _, tt := range tests {
+			if got, _, _, _ := s.router.judge(tt.from, tt.c); got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			}
+		}
+	})
+}
+
+func TestALaneThatNoRouteGrantsIsRefused(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.link()
+		for _, lane := range []federation.Lane{{Origin: "nyc", Route: "secret"}, {Origin: "sin", Route: "events"}} {
+			s.router.Control(l, federation.LaneOpen{Lane: lane, Mark: federation.LaneMark{Members: []federation.Membership{{Destination: atAms, Join: 1}}}})
+		}
+		s.router.Control(l, federation.LaneOpen{Lane: federation.Lane{Origin: "nyc", Route: "astray"}})
+		synctest.Wait()
+
+		var got []federation.Verdict
+		for _, st := range framesOf[federation.LaneState](l) {
+			got = append(got, st.Verdict)
+		}
+		if diff := cmp.Diff([]federation.Verdict{federation.TopologyOld, federation.NoGrant, federation.NoPath}, got); diff != "" {
+			t.Errorf("answers (-want +got):\n%s", diff)
+		}
+		if n := len(s.router.InLanes()); n != 0 {
+			t.Errorf("%d lanes were begun", n)
+		}
+	})
+}
