@@ -3,6 +3,7 @@ package site_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,7 +27,7 @@ func interrupt(t *testing.T, at, nyc *member, times int, end func(id uint64)) {
 	t.Helper()
 	for range times {
 		before := len(nyc.bodies("in"))
-		eventually(t, "messages arrive", func() bool { return len(nyc.bodies("in")) >= before+100 })
+		eventually(t, "messages arrive", func() bool { return len(nyc.bodies("in")) >= before+500 })
 		for _, id := range at.routerConnections() {
 			end(id)
 		}
@@ -34,17 +35,24 @@ func interrupt(t *testing.T, at, nyc *member, times int, end func(id uint64)) {
 	}
 }
 
-// stream publishes without a pause until stop is called, which tells how many there were.
-func (m *member) stream(exchange string) (stop func() int) {
-	over, last := make(chan struct{}), make(chan int)
+// stream publishes to nyc, never more than 5,000 messages ahead of its queue, until stop is called, which tells how many there were.
+func (m *member) stream(exchange string, nyc *member) (stop func() int) {
+	m.world.t.Helper()
+	ch := m.confirming()
+	over, last := make(chan struct{}), make(chan int, 1)
 	go func() {
-		for n := 0; ; n += 100 {
+		n := 0
+		defer func() { last <- n }()
+		for {
+			q, _ := nyc.broker.Queue("in")
 			select {
 			case <-over:
-				last <- n
 				return
-			default:
-				m.publish(exchange, n+1, n+100)
+			case <-time.After(time.Millisecond):
+				if n < q.Ready+5000 {
+					m.publishOn(ch, exchange, n+1, n+100)
+					n += 100
+				}
 			}
 		}
 	}()
@@ -65,7 +73,7 @@ func TestABrokerThatEndsConnectionsMidStreamCausesFlaggedRepeatsAlone(t *testing
 		t.Run(c.name, func(t *testing.T) {
 			ams, nyc := running(t, twoSites, "#")
 			broken := ams.world.sites[federation.SiteID(c.where)]
-			stop := ams.stream("orders")
+			stop := ams.stream("orders", nyc)
 
 			interrupt(t, broken, nyc, 3, func(id uint64) { c.end(broken, id) })
 			published := stop()

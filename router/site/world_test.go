@@ -240,12 +240,22 @@ func (m *member) declare(exchange, queue string) {
 
 // publish sends bodies first … last with confirms, once the router has bound its queue.
 func (m *member) publish(exchange string, first, last int) {
-	t := m.world.t
-	t.Helper()
+	m.world.t.Helper()
+	m.publishOn(m.confirming(), exchange, first, last)
+}
+
+func (m *member) confirming() *amqp.Channel {
+	m.world.t.Helper()
 	ch := m.channel()
 	if err := ch.Confirm(false); err != nil {
-		t.Fatal(err)
+		m.world.t.Fatal(err)
 	}
+	return ch
+}
+
+func (m *member) publishOn(ch *amqp.Channel, exchange string, first, last int) {
+	t := m.world.t
+	t.Helper()
 	var open []*amqp.DeferredConfirmation
 	for i := first; i <= last; i++ {
 		c, err := ch.PublishWithDeferredConfirm(exchange, "orders.new", true, false, amqp.Publishing{Body: fmt.Appendf(nil, "m%d", i), DeliveryMode: 2})
