@@ -57,15 +57,8 @@ func (s *Spool) openAhead(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	late := o.number() != s.numbers // the writer could not wait, and made a later one
-	if !late {
-		s.ahead, s.aheadOf = o, previous
-	}
+	s.ahead, s.aheadOf = o, previous
 	s.mu.Unlock()
-	if late {
-		s.discard(o.number())
-		return o.w.Close()
-	}
 	return nil
 }
 

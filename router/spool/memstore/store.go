@@ -62,9 +62,7 @@ func (s *Store) Create(_ context.Context, number uint64) (spool.Writer, error) {
 			return
 		}
 		made = &file{}
-		if share == dying {
-			d.unsure = append(d.unsure, change{number, made})
-		}
+		d.settle(share, change{number, made})
 		d.files[number] = made
 	})
 	if err == nil && made == nil {
@@ -74,6 +72,14 @@ func (s *Store) Create(_ context.Context, number uint64) (spool.Writer, error) {
 		return nil, err
 	}
 	return &writer{s, number, made}, nil
+}
+
+// settle notes a change that may have happened, or forgets earlier doubts about a number of which something is certain again.
+func (d *Disk) settle(share float64, c change) {
+	d.unsure = slices.DeleteFunc(d.unsure, func(o change) bool { return o.number == c.number })
+	if share == dying {
+		d.unsure = append(d.unsure, c)
+	}
 }
 
 // Open reads a segment.
@@ -91,8 +97,8 @@ func (s *Store) Open(ctx context.Context, number uint64) (spool.Reader, error) {
 func (s *Store) Remove(_ context.Context, number uint64) error {
 	d := s.disk
 	return d.do(s, Op{Kind: OpRemove, Segment: number}, 0, func(share float64) {
-		if f := d.files[number]; f != nil && share == dying {
-			d.unsure = append(d.unsure, change{number, f})
+		if f := d.files[number]; f != nil {
+			d.settle(share, change{number, f})
 		}
 		delete(d.files, number)
 	})

@@ -46,7 +46,7 @@ type crash struct {
 func (c *crash) dieAt(n int) bool {
 	m, o := c.fresh(c.t), newOracle()
 	m.DieAt(n)
-	c.script(m, o)
+	c.script(m, o, n)
 	died := m.Ops() >= n
 	c.operations = max(c.operations, n)
 	m.States(func(label string, state Machine) bool {
@@ -58,8 +58,9 @@ func (c *crash) dieAt(n int) bool {
 	return died && !c.t.Failed()
 }
 
-// script is what a router does in a short life, and in a second one. It ends when the machine dies.
-func (c *crash) script(m Machine, o *oracle) {
+// script is what a router does in a short life, and in a second one. It ends when the machine dies, in its operation n: also when nobody noticed, in the last
+// errands of a life.
+func (c *crash) script(m Machine, o *oracle, n int) {
 	for life := range 2 {
 		s := c.live(m)
 		if s == nil {
@@ -79,7 +80,7 @@ func (c *crash) script(m Machine, o *oracle) {
 			alive = s.Close(s.ctx) == nil
 		}
 		s.abandon()
-		if !alive {
+		if !alive || m.Ops() >= n {
 			return
 		}
 	}
