@@ -80,7 +80,7 @@ func classify(err error) *failure {
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return &failure{exitUsage, err, "write listen: \":7443\", or the address of an interface of this machine"}
 	case errors.Is(err, spool.ErrHeld):
-		return &failure{exitRefused, err, "stop the router first, or use the command that asks it"}
+		return &failure{exitRefused, err, "end the router or the command that has it; status, parking and books ask a running router"}
 	case errors.Is(err, spool.ErrNotInitialised):
 		return &failure{exitRefused, err, ""}
 	case errors.Is(err, fs.ErrNotExist):

@@ -66,9 +66,10 @@ func (a *app) spoolNewID() *cobra.Command {
 	return &cobra.Command{
 		Use:   "new-id [URL]",
 		Short: "Make a store of its own out of a copy",
-		Long: `Give a store another id and birth. Use it on the copy, when status says "store cloned" because a store was copied
-and both are in use. Peers regard it as a new store of the site. No router may use it meanwhile. A copy that holds lanes
-of its own is resealed next.
+		Long: `Give a store another id and birth, so that peers regard it as a new store of the site. Use it when status says "store
+replaced by an older one" and the older one is to stay, and after spool void --corrupt on a store of which nothing could be
+served. For "store rewound" and "store cloned" use reseal: it does this too. No router may use the store meanwhile. One that
+holds lanes of its own is resealed next.
 
 ` + storeHelp,
 		Example: "  cloudqueue spool new-id file:///var/lib/cloudqueue/spool",

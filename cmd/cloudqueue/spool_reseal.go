@@ -16,7 +16,7 @@ func (a *app) spoolReseal() *cobra.Command {
 		Use:   "reseal",
 		Short: "After a store was put back: seal what has no receipt again, under a new generation, flagged",
 		Long: `Use it when status says "store rewound" (the store is older than what a peer has seen of it: a backup or a snapshot was
-put back), and after new-id on a copy. The store gets another id. What its lanes hold without a receipt is sealed again
+put back), or "store cloned" (two routers run on copies of one store: use it on the copy). The store gets another id. What its lanes hold without a receipt is sealed again
 under a new generation, flagged, because nobody knows what of it was delivered; as a destination it begins where the
 origins say. The router must be stopped.
 

@@ -136,9 +136,16 @@ func siteParts(s *admin.Status) *grid {
 	if t.Problem != "" {
 		g.add("", "", "", "not taken: "+t.Problem)
 	}
-	add("listener", s.Listener.Condition, "%s, certificate %s ends in %s", s.Listener.Address, orDash(s.Listener.Certificate), until(s.At, s.Listener.CertificateExpires))
+	add("listener", s.Listener.Condition, "%s, certificate %s %s", s.Listener.Address, orDash(s.Listener.Certificate), certificateText(s.At, s.Listener.CertificateExpires))
 	add("router", s.Router.Condition, "pid %d, heap %s, %d goroutines, data in %s", s.Router.PID, bytesText(s.Router.HeapBytes), s.Router.Goroutines, s.Router.DataDir)
 	return g
+}
+
+func certificateText(now, end time.Time) string {
+	if !end.IsZero() && end.Before(now) {
+		return "ended " + ago(now, end) + " ago: cloudqueue pki issue"
+	}
+	return "ends in " + until(now, end)
 }
 
 // connectionText says what there is to say of a connection to the broker; mostly nothing.

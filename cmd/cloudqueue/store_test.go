@@ -153,7 +153,7 @@ func TestSpoolCommandsReadBesideARunningRouterAndAreRefusedWhereTheyWrite(t *tes
 	withSpool(t, dir, func(context.Context, *spool.Spool) error {
 		cloudqueue(t, "spool", "ls", url).want(t, exitOK, "ams/orders")
 		runApp(t, &app{parts: builtIn()}, "books", "--offline", "--store", url).want(t, exitOK, "the books balance")
-		cloudqueue(t, "spool", "new-id", url).want(t, exitRefused, "held by another process", "stop the router first")
+		cloudqueue(t, "spool", "new-id", url).want(t, exitRefused, "held by another process", "end the router or the command that has it")
 		return nil
 	})
 }
