@@ -331,3 +331,37 @@ func working() []string {
 	}
 	return out
 }
+
+const threeSites = twoSites + `  away:
+    from: {site: ams, exchange: orders, keys: ["orders.#"]}
+    to: [{site: sin}]
+`
+
+func TestASiteIsAddedAndRemovedLiveWithoutTouchingAnother(t *testing.T) {
+	ams, nyc := running(t, twoSites, "#")
+	w := ams.world
+	before := ams.laneOut("ams/orders").Since
+	w.add("sin")
+	sin := w.sites["sin"]
+	sin.declare("orders", "in")
+
+	w.apply(strings.Replace(threeSites, "routes:", "  sin: {listen: [\"%(sin)\"]}\nroutes:", 1))
+	sin.start()
+	ams.bound("cq.out.away")
+	ams.publish("orders", 1, 10)
+	ams.receipted("ams/away", 10)
+	w.apply("accept-stranding: [" + ams.status().Topology.Digest[:12] + "]\n" + twoSites)
+	eventually(t, "ams has no link with sin any more", func() bool { return ams.linkTo("sin").Peer == "" })
+	ams.publish("orders", 11, 20)
+	ams.receipted("ams/orders", 20)
+
+	for m, want := range map[*member]int{nyc: 20, sin: 10} {
+		if diff := cmp.Diff(numbered(1, want), m.bodies("in")); diff != "" {
+			t.Errorf("at %s (-want +got):\n%s", m.id, diff)
+		}
+	}
+	if after := ams.laneOut("ams/orders").Since; !after.Equal(before) {
+		t.Errorf("lane orders changed its state at %s, it was running since %s", after, before)
+	}
+	ams.balanced()
+}
