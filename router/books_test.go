@@ -56,7 +56,7 @@ func TestBooksBalanceWithVoidsOnBothSides(t *testing.T) {
 	})
 }
 
-func TestAReceiptThatDoesNotBalanceIsNotTaken(t *testing.T) {
+func TestAReceiptThatContradictsTheLaneIsNotTakenAndStaysInSight(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		l := s.opened()
 		s.publish("a")
@@ -68,8 +68,12 @@ func TestAReceiptThatDoesNotBalanceIsNotTaken(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 
-		if got := s.router.OutLanes()[0]; got.StoredMessages != 1 || got.StoredBytes == 0 {
+		got := s.router.OutLanes()[0]
+		if got.StoredMessages != 1 || got.StoredBytes == 0 {
 			t.Errorf("lane %+v", got)
+		}
+		if d := got.Destinations[0]; d.State != "held" || d.Fix == "" {
+			t.Errorf("destination %+v", d)
 		}
 	})
 }

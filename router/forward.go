@@ -32,8 +32,9 @@ type sender struct {
 	quiet     int       // repairs since a receipt last moved
 	moved     time.Time // when a receipt last moved
 
-	asked *syncRequest // a SYNC_REQ that waits for its Commit
-	state federation.PartState
+	asked           *syncRequest // a SYNC_REQ that waits for its Commit
+	wrong, wrongFix string       // why the last receipt was refused, until one is taken
+	state           federation.PartState
 }
 
 type syncRequest struct {
@@ -83,6 +84,15 @@ func (s *sender) say(state, reason, fix string) {
 	if s.state.State != state || s.state.Reason != reason {
 		s.state = federation.PartState{State: state, Reason: reason, Fix: fix, Since: time.Now()}
 	}
+}
+
+// sayRunning keeps a receipt that contradicts this site in sight: sending goes on, forgetting does not. Callers hold lane.mu.
+func (s *sender) sayRunning() {
+	if s.wrong != "" {
+		s.say("held", s.wrong, s.wrongFix)
+		return
+	}
+	s.say("running", "", "")
 }
 
 func (s *sender) sayDown() {
@@ -169,7 +179,7 @@ func (s *sender) due() (federation.Offset, time.Duration) {
 	for {
 		at, ok := s.ledger.Next(l.durable)
 		if !ok {
-			s.say("running", "", "")
+			s.sayRunning()
 			return 0, s.repairIfDue(now)
 		}
 		last, voided := voidedFor(l.voids, s.dest, at)
@@ -220,7 +230,7 @@ func (s *sender) answered(link Link, span federation.Span, v federation.Verdict,
 	}
 	if v.MovesCustody() {
 		s.pause = 0
-		s.say("running", "", "")
+		s.sayRunning()
 		return
 	}
 	s.lost(span)

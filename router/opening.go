@@ -84,7 +84,7 @@ func (s *sender) goTo(next federation.Offset, bytes int) {
 	s.window.Reset(next)
 	s.window.SetBytes(bytes)
 	s.pause, s.notBefore = 0, time.Time{}
-	s.say("running", "", "")
+	s.sayRunning()
 }
 
 // windowMoved takes credit. On a link that was not open yet it opens the lane; after a SYNC_REQ it is the word on where to go on.
