@@ -104,7 +104,7 @@ func writeFindings(w io.Writer, findings []finding) {
 	counts := map[level]int{}
 	for _, f := range findings {
 		counts[f.Level]++
-		fmt.Fprintf(w, "%s  %s: %s\n", levelMarks[f.Level], printable(f.Part), printable(f.What))
+		fmt.Fprintf(w, "%s  %s: %s\n", levelMarks[f.Level], printable(f.Part), paragraph(f.What))
 		if f.Fix != "" {
 			fmt.Fprintf(w, "      to do: %s\n", printable(f.Fix))
 		}

@@ -83,7 +83,7 @@ func classify(err error) *failure {
 		return &failure{exitRefused, err, "end the router or the command that has it; status, parking and books ask a running router"}
 	case errors.Is(err, spool.ErrNotInitialised):
 		return &failure{exitRefused, err, ""}
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EISDIR):
 		return &failure{exitUsage, err, ""}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &failure{exitUnreachable, err, "try again, or give it longer with --timeout"}

@@ -31,6 +31,7 @@ func TestErrorsEndWithTheirCode(t *testing.T) {
 		"too late":                 {context.DeadlineExceeded, exitUnreachable},
 		"a bad file":               {yamlfile.Problems{{What: "x"}}, exitUsage},
 		"a missing file":           {fmt.Errorf("x: %w", fs.ErrNotExist), exitUsage},
+		"a folder as a file":       {fmt.Errorf("x: %w", syscall.EISDIR), exitUsage},
 		"a held store":             {fmt.Errorf("x: %w", spool.ErrHeld), exitRefused},
 		"no store":                 {fmt.Errorf("x: %w", spool.ErrNotInitialised), exitRefused},
 		"a port in use":            {fmt.Errorf("listen: %w", syscall.EADDRINUSE), exitRefused},

@@ -54,6 +54,15 @@ func printable(s string) string {
 	}, s)
 }
 
+// paragraph is printable for a text of several lines; those after the first one are indented.
+func paragraph(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return strings.Join(lines, "\n      ")
+}
+
 func (g *grid) write(w io.Writer) {
 	t := table.NewWriter()
 	style := table.StyleDefault

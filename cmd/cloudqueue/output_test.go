@@ -24,6 +24,12 @@ func TestSizesAndDurationsAreShort(t *testing.T) {
 	}
 }
 
+func TestAParagraphKeepsItsLinesAndNothingElseThatDrivesATerminal(t *testing.T) {
+	if got, want := paragraph("2 mistakes:\na: \x1b[31m\nb\n"), "2 mistakes:\n      a: ·[31m\n      b"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestYAMLQuotesWhatAnotherReaderCouldTakeForSomethingElse(t *testing.T) {
 	value := map[string]any{"a": []any{"no", "ok", "1e3", "", "- x", "a: b", "ams/orders", "tab\t", "~", "Null", "ü"}, "b": map[string]any{}, "c": []any{}, "d": nil,
 		"e": []any{map[string]any{"x": 1, "y": []any{[]any{true, "<"}}}}, "off": 1.5}

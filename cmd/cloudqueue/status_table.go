@@ -38,7 +38,7 @@ func writeProblems(w io.Writer, s *admin.Status) {
 	for _, p := range s.Problems() {
 		fmt.Fprintf(w, "\n! %s: %s for %s", printable(p.Part), p.State, ago(s.At, p.Since))
 		if p.Reason != "" {
-			fmt.Fprintf(w, ": %s", printable(p.Reason))
+			fmt.Fprintf(w, ": %s", paragraph(p.Reason))
 		}
 		fmt.Fprintln(w)
 		if p.Fix != "" {
