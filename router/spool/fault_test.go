@@ -34,6 +34,9 @@ func TestAnIdleStoreWritesASubmissionAtOnceAndCollectsWhileItSyncs(t *testing.T)
 		begin := time.Now()
 		first := s.submit(spool.MarkRecord{Key: receipt("orders"), Value: []byte("1")})
 		time.Sleep(10 * time.Millisecond)
+		if h := s.Health(); h.Err != nil || !h.Writing.Equal(begin) {
+			t.Errorf("health during a slow sync %+v, want a write since %v", h, begin)
+		}
 		lsn := s.LastLSN()
 		var rest []*spool.Ticket
 		for i := range 20 {

@@ -7,13 +7,16 @@ type Health struct {
 	Err      error     // the store's last error; nil when it is well
 	Since    time.Time // since when nothing was made durable; zero when it is well
 	Attempts int       // of the group that waits
+	Writing  time.Time // since when the group that is being written waits for the store, also for one that hangs without an error; zero when there is none
 }
 
 // Health says whether the store takes what is submitted.
 func (s *Spool) Health() Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.health
+	h := s.health
+	h.Writing = s.writing
+	return h
 }
 
 func (s *Spool) unwell(err error, attempt int) {

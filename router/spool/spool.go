@@ -32,8 +32,9 @@ type Spool struct {
 	*state
 	queue
 	health  Health
-	free    uint64 // the store's own word, refreshed by the keeper, less what was written since
-	used    uint64 // bytes of all segments
+	writing time.Time // when the writer took the group that it writes; zero when it has none
+	free    uint64    // the store's own word, refreshed by the keeper, less what was written since
+	used    uint64    // bytes of all segments
 	corrupt []*CorruptError
 	closing bool
 	ended   error              // why nothing can be written any more; nil while it can

@@ -50,6 +50,7 @@ func (s *Spool) writeAll(ctx context.Context) error {
 		}
 		err = s.write(ctx, group)
 		s.mu.Lock()
+		s.writing = time.Time{}
 		if err != nil {
 			s.waiting = append(group, s.waiting...)
 		} else {
@@ -71,6 +72,9 @@ func (s *Spool) nextGroup(ctx context.Context) ([]*submission, error) {
 			return nil, err
 		}
 		group, closing := s.take(), s.closing
+		if len(group) > 0 {
+			s.writing = time.Now()
+		}
 		s.mu.Unlock()
 		if len(group) > 0 || closing {
 			return group, nil
