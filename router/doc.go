@@ -7,8 +7,9 @@
 // Who owns what:
 //
 //	Router    the table of lanes and links, and the topology that it acts on (reconcile.go, peer.go)
-//	outLane   one lane that begins here: its numbering, its batches, a sender per destination (ingest.go, forward.go, receipts.go)
-//	inLane    one lane that ends here: its journal, its window, its publisher (receive.go, deliver.go)
+//	outLane   one lane that begins here: its numbering, its batches, a sender per destination (ingest.go, forward.go, opening.go, receipts.go)
+//	inLane    one lane that ends here: its journal, its window, its publisher (receive.go, deliver.go, publish.go, outcomes.go, commit.go)
+//	replies   the control frames that wait for one link (replies.go)
 //	owners    the owner locks of this site (owners.go)
 //
 // The order of durable things (docs/design.md 4.2) is kept here and nowhere else; each place that keeps a line of it

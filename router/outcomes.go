@@ -1,0 +1,98 @@
+package router
+
+import (
+	"fmt"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/spool"
+	"cloudqueue/topology"
+)
+
+// take reads the outcome of a publish. Only a confirm without a return, or a durable PARK, ends the offset.
+func (l *inLane) take(p published) {
+	l.unconfirmed--
+	it, o := p.it, p.outcome
+	if o.Kind == federation.Confirmed {
+		l.retryPause = 0
+		l.end(it, federation.EndDelivered)
+	} else {
+		it.lastError = fmt.Sprintf("%s: %d %s", o.Kind, o.Code, o.Text)
+		l.takeFailure(it, o)
+	}
+	if l.probe > 0 && l.unconfirmed == 0 && len(l.failedItems()) == 0 {
+		l.probe = 0
+	}
+}
+
+func (l *inLane) takeFailure(it *item, o federation.Outcome) {
+	switch o.Kind {
+	case federation.Returned:
+		l.returned(it, o)
+	case federation.TooLarge:
+		l.park(it, ReasonTooLarge, o.Text)
+	case federation.Refused:
+		l.refused(it, o)
+	case federation.Nacked:
+		l.again(it, "the broker refuses messages (basic.nack)", "look at max-length and alarms of the queues at the destination")
+	default:
+		l.lostChannel(it, o)
+	}
+}
+
+func (l *inLane) returned(it *item, o federation.Outcome) {
+	if l.route.OnUnroutable == topology.OnUnroutableHold {
+		l.again(it, fmt.Sprintf("no queue is bound for a message (%d %s)", o.Code, o.Text), "bind a queue, or give the route on-unroutable: park")
+		return
+	}
+	l.park(it, ReasonUnroutable, it.lastError)
+}
+
+// refused: this publish alone closed the channel. 403 and 404 speak of the place: hold; the rest is the message's own.
+func (l *inLane) refused(it *item, o federation.Outcome) {
+	l.acquired, l.overPublish, l.probe = false, false, 0
+	if o.Code == codeAccessRefused || o.Code == codeNotFound {
+		l.again(it, fmt.Sprintf("the broker refuses the exchange (%d %s)", o.Code, o.Text), "rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*' (configure, write, read)")
+		return
+	}
+	l.park(it, ReasonRefused, it.lastError)
+}
+
+// again publishes an item later, flagged: a queue may hold a copy already.
+func (l *inLane) again(it *item, reason, fix string) {
+	l.fail(it)
+	l.hold(reason, fix)
+}
+
+func (l *inLane) fail(it *item) {
+	it.flagged = true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.journal.Fail(it.at)
+}
+
+// lostChannel: nobody knows whether the broker has it. When some publish closed the channel, halves of what was
+// unanswered are tried until that one is alone. Outcomes of what was not even sent come last, and tell no code.
+func (l *inLane) lostChannel(it *item, o federation.Outcome) {
+	l.acquired = false
+	l.fail(it)
+	l.overPublish = l.overPublish || closesOverPublish(o.Code)
+	if l.unconfirmed > 0 || !l.overPublish {
+		return
+	}
+	l.overPublish = false
+	if l.probe == 0 {
+		l.probe = len(l.failedItems())
+	}
+	l.probe = max(1, l.probe/2)
+}
+
+func (l *inLane) park(it *item, reason, text string) {
+	it.reason, it.lastError = reason, text
+	l.parks = append(l.parks, it)
+}
+
+func (l *inLane) parkRecord(it *item) spool.Record {
+	return spool.ParkRecord{Lane: l.key.lane, Generation: l.gen, Offset: it.at, Destination: l.key.dest, Reason: it.reason, Errors: it.lastError,
+		Attempts: it.attempts, First: it.firstTry, Last: time.Now(), Entry: *it.entry}
+}
