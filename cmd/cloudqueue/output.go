@@ -54,7 +54,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// paragraph is printable for a text of several lines; those after the first one are indented.
+// paragraph is printable for a text of several lines; those after the first one are indented, so that nothing from outside begins a line.
 func paragraph(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for i, line := range lines {

@@ -69,7 +69,7 @@ func TestStatusKeepsWhatCameFromOutsideFromDrivingTheTerminal(t *testing.T) {
 	status.In[0].Reason = "exchange \x1b[2J is missing\nok"
 	status.Refused[0].Detail = "\x07bell"
 	got := cloudqueue(t, "status", "--socket", (&fakeRouter{status: status}).serve(t))
-	if strings.ContainsAny(got.out, "\x1b\x07") || !strings.Contains(got.out, "exchange ·[2J is missing·ok") {
+	if strings.ContainsAny(got.out, "\x1b\x07") || !strings.Contains(got.out, "exchange ·[2J is missing\n      ok\n") { // indented: nothing from outside begins a line
 		t.Errorf("got %q", got.out)
 	}
 }
