@@ -23,11 +23,22 @@ var _ storetest.Machine = (*machine)(nil)
 
 var errDead = errors.New("this process has died")
 
+// newMachine attaches to a disk that nobody uses yet.
+func newMachine(disk *crashdisk.Disk) *machine {
+	m := &machine{}
+	m.attach(disk)
+	return m
+}
+
+func (m *machine) attach(disk *crashdisk.Disk) {
+	disk.Before, disk.After = m.before, m.after
+	m.disk = disk
+}
+
 func (m *machine) Open() (spool.Segments, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dead = false
-	m.disk.Before, m.disk.After = m.before, m.after
 	return localdir.OpenFiles(m.disk)
 }
 
@@ -74,7 +85,7 @@ func (m *machine) after(crashdisk.Op) error {
 
 func (m *machine) States(yield func(label string, state storetest.Machine) bool) {
 	for image := range m.disk.Crashes() {
-		if !yield(image.Outcome, &machine{disk: image}) {
+		if !yield(image.Outcome, newMachine(image)) {
 			return
 		}
 	}
@@ -84,5 +95,6 @@ func (m *machine) States(yield func(label string, state storetest.Machine) bool)
 func (m *machine) Kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.disk, m.dieAt = m.disk.Survivor(), 0
+	m.attach(m.disk.Survivor())
+	m.dieAt = 0
 }

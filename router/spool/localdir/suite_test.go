@@ -31,7 +31,7 @@ func TestLocaldirOnADiskInMemoryPassesTheSuite(t *testing.T) {
 		if _, err := localdir.InitFiles(disk, birth); err != nil {
 			t.Fatal(err)
 		}
-		return &machine{disk: disk}
+		return newMachine(disk)
 	})
 }
 
@@ -41,6 +41,6 @@ func TestLocaldirSurvivesACrashAtEveryOperation(t *testing.T) {
 		if _, err := localdir.InitFiles(disk, birth); err != nil {
 			t.Fatal(err)
 		}
-		return &machine{disk: disk}
+		return newMachine(disk)
 	}, 1_000) // the script is short; TestASpoolLosesNothingWhereverTheDiskCrashes has the many
 }
