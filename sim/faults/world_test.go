@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,20 +27,22 @@ const (
 	queue = "orders-in"
 )
 
-// world is ams → nyc: a router process each, an embedded broker each, and a publisher at ams.
+// world is ams → nyc: a router process each, a broker each, embedded or a RabbitMQ node, and a publisher at ams.
 type world struct {
 	t         *testing.T
 	ctx       context.Context
 	dir       string
 	sites     *parts.Federation
-	brokers   map[string]*embedded.Broker
+	brokers   map[string]*embedded.Broker // of the sites that have one
+	nodes     map[string]*parts.RabbitMQ  // of the others
 	urls      map[string]string
+	drained   []check.Appearance // taken out of a node's queue
 	publisher *load.Publisher
 	published chan error
 }
 
-// newWorld starts everything but the publisher.
-func newWorld(t *testing.T) *world {
+// newWorld starts everything but the publisher. The sites named have a RabbitMQ node, the others an embedded broker.
+func newWorld(t *testing.T, real ...string) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
@@ -48,12 +51,20 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	w := &world{t: t, ctx: ctx, dir: dir, brokers: map[string]*embedded.Broker{}, urls: map[string]string{}}
+	w := &world{t: t, ctx: ctx, dir: dir, brokers: map[string]*embedded.Broker{}, nodes: map[string]*parts.RabbitMQ{}, urls: map[string]string{}}
 	for _, site := range []string{"ams", "nyc"} {
-		w.startBroker(site)
+		if slices.Contains(real, site) {
+			w.startNode(site)
+		} else {
+			w.startBroker(site)
+		}
+		w.declare(site)
 	}
 	w.startSites()
-	w.eventually("ams takes from its queue", func() bool { q, ok := w.brokers["ams"].Queue("cq.out.orders"); return ok && q.Consumers == 1 })
+	w.eventually("ams takes from its queue", func() bool {
+		st := w.status("ams")
+		return len(st.Out) == 1 && st.Out[0].State == admin.Running
+	})
 	return w
 }
 
@@ -72,7 +83,16 @@ func (w *world) startBroker(site string) {
 		<-done
 	})
 	w.brokers[site], w.urls[site] = b, "amqp://guest:guest@"+l.Addr().String()+"/"
-	w.declare(site)
+}
+
+func (w *world) startNode(site string) {
+	w.t.Helper()
+	node, err := parts.StartRabbitMQ(w.ctx, parts.RabbitMQConfig{Name: "faults-" + site, Dir: filepath.Join(w.dir, "rabbitmq-"+site)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(node.Close)
+	w.nodes[site], w.urls[site] = node, node.URL()
 }
 
 func (w *world) declare(site string) {
@@ -148,8 +168,29 @@ func (w *world) inFlight() int {
 }
 
 func (w *world) arrived() int {
-	q, _ := w.brokers["nyc"].Queue(queue)
-	return q.Ready
+	if b := w.brokers["nyc"]; b != nil {
+		q, _ := b.Queue(queue)
+		return q.Ready
+	}
+	n, err := load.Depth(w.ctx, w.urls["nyc"], queue)
+	if err != nil {
+		return 0 // the node is away: the caller looks again
+	}
+	return n
+}
+
+// appearances are the messages at nyc as the judge sees them. A node's queue is emptied by it.
+func (w *world) appearances() []check.Appearance {
+	w.t.Helper()
+	if b := w.brokers["nyc"]; b != nil {
+		return load.Appearances(b.Snapshot(queue), seed)
+	}
+	all, err := load.Drain(w.ctx, w.urls["nyc"], queue, seed)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.drained = append(w.drained, all...)
+	return w.drained
 }
 
 // eventually waits until ok holds.
@@ -171,10 +212,10 @@ func (w *world) balance() {
 	}
 	var verdict check.Verdict
 	w.eventually("nothing is missing at nyc", func() bool {
-		if w.inFlight() > 0 {
+		if w.inFlight()-len(w.drained) > 0 {
 			return false
 		}
-		verdict = check.Judge(check.History{Lane: lane, Queue: "nyc " + queue, Published: w.publisher.Published(), Appeared: load.Appearances(w.brokers["nyc"].Snapshot(queue), seed)})
+		verdict = check.Judge(check.History{Lane: lane, Queue: "nyc " + queue, Published: w.publisher.Published(), Appeared: w.appearances()})
 		return verdict.Lost.Count == 0
 	})
 	w.t.Logf("%s", check.Report{Verdicts: []check.Verdict{verdict}})
