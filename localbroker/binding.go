@@ -173,7 +173,7 @@ func (c *Consumer) explain(err error) {
 	}
 }
 
-const fixPermissions = "rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*' (configure, write, read)"
+const fixPermissions = "rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*' (configure, write, read); with an exchange that a route declares: '^(cq\\.|EXCHANGE$)' '.*' '.*'"
 
 // oversizeError is a message over the limit, in bytes.
 type oversizeError int64

@@ -207,7 +207,8 @@ func (l *inLane) exchangeReady(ctx context.Context, name string) bool {
 	case errors.Is(err, ErrExchangeMissing):
 		return l.hold(fmt.Sprintf("exchange %q does not exist at this site's broker", name), "declare it, or give the route on-missing-exchange: {declare: {type: topic}}")
 	default:
-		return l.hold(fmt.Sprintf("exchange %q cannot be checked: %v", name, err), "check the broker: cloudqueue doctor")
+		return l.hold(fmt.Sprintf("exchange %q cannot be checked: %v", name, err),
+			"check the broker: cloudqueue doctor; to declare it the router needs rabbitmqctl set_permissions -p VHOST NAME '^(cq\\.|EXCHANGE$)' '.*' '.*'")
 	}
 }
 
