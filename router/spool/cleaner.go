@@ -162,10 +162,6 @@ func (s *Spool) keepBroken(g *segment, err error) error {
 
 // needed lists the records of g that must be rewritten: batches that are not forgotten and stand nowhere later, parking records, unknown ones.
 func (s *Spool) needed(ctx context.Context, g *segment) ([]place, error) {
-	type batch struct {
-		key laneKey
-		extent
-	}
 	var list []place
 	for _, key := range s.lanesOf(g) {
 		extents, err := s.extentsOf(ctx, g, key)
