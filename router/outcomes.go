@@ -15,6 +15,7 @@ func (l *inLane) take(p published) {
 	it, o := p.it, p.outcome
 	if o.Kind == federation.Confirmed {
 		l.retryPause = 0
+		l.say("running", "", "")
 		l.end(it, federation.EndDelivered)
 	} else {
 		it.lastError = fmt.Sprintf("%s: %d %s", o.Kind, o.Code, o.Text)

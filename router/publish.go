@@ -100,7 +100,9 @@ func (l *inLane) acquire(ctx context.Context) bool {
 		return false
 	}
 	l.incarnation, l.acquired, l.exchanges = incarnation, true, map[string]bool{}
-	l.say("running", "", "")
+	if len(l.failedItems()) == 0 { // otherwise it is held until one of them is confirmed
+		l.say("running", "", "")
+	}
 	return true
 }
 
@@ -293,7 +295,6 @@ func (l *inLane) send(ctx context.Context, it *item) {
 	l.mu.Unlock()
 	l.unconfirmed++
 	it.attempts++
-	l.say("running", "", "")
 	l.pub.Publish(ctx, l.incarnation, m, func(o federation.Outcome) { l.outcomes <- published{it, o} })
 }
 

@@ -18,7 +18,10 @@ func (r *Router) Void(ctx context.Context, q admin.VoidRequest) (*admin.VoidResu
 	if err != nil {
 		return nil, err
 	}
-	out := &admin.VoidResult{Generation: gen, Messages: uint64(q.Last - q.First + 1)}
+	out := &admin.VoidResult{Generation: gen, Messages: l.unreceipted(q)}
+	if out.Messages == 0 {
+		return nil, admin.Errorf(admin.Refused, "see what waits: cloudqueue status", "offsets %d to %d of %s are receipted: there is nothing to give up", q.First, q.Last, l.lane)
+	}
 	if q.DryRun {
 		return out, nil
 	}
@@ -69,6 +72,19 @@ func (r *Router) enterRepair(ctx context.Context) (leave func(), err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// unreceipted counts the offsets of a void that some destination of it has not receipted.
+func (l *outLane) unreceipted(q admin.VoidRequest) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	done := q.Last
+	for _, s := range l.senders {
+		if len(q.Destinations) == 0 || slices.Contains(q.Destinations, s.dest.String()) {
+			done = min(done, s.ledger.Done())
+		}
+	}
+	return above(federation.Span{First: q.First, Last: q.Last}, done)
 }
 
 func (r *Router) voided(q admin.VoidRequest) (*outLane, federation.Generation, error) {

@@ -25,6 +25,7 @@ var siteNames = []string{"ams", "nyc", "sin"}
 // world is everything that a demo runs.
 type world struct {
 	dir     string
+	binary  string
 	screen  *screen
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -37,7 +38,7 @@ type world struct {
 
 // newWorld starts everything and returns when the routes are attached. With an error too it is to be closed.
 func newWorld(ctx context.Context, o Options, s *screen) (*world, error) {
-	w := &world{dir: o.Dir, screen: s, brokers: map[string]*embedded.Broker{}, urls: map[string]string{}, proxies: map[string]*udpproxy.Proxy{}}
+	w := &world{dir: o.Dir, binary: o.Binary, screen: s, brokers: map[string]*embedded.Broker{}, urls: map[string]string{}, proxies: map[string]*udpproxy.Proxy{}}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w.stop = stop
 	s.say("starting three embedded brokers, an embedded etcd and a UDP proxy before each router")
@@ -204,7 +205,7 @@ func (w *world) close() error {
 func (w *world) sayHowToAttach() {
 	w.screen.say("the sites stay up until Ctrl-C; attach any AMQP client:")
 	for _, name := range siteNames {
-		fmt.Fprintf(w.screen.out, "    %s  %s   cloudqueue status --config %s\n", name, w.urls[name], filepath.Join(w.dir, name, "router.yaml"))
+		fmt.Fprintf(w.screen.out, "    %s  %s   %s status --config %s\n", name, w.urls[name], w.binary, filepath.Join(w.dir, name, "router.yaml"))
 	}
 	fmt.Fprintf(w.screen.out, "    publish at ams to exchange orders, any routing key: it arrives at nyc and sin in queue %s\n", routes[0].queue())
 	if _, err := os.Stat(w.dir); err != nil {
