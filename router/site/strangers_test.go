@@ -148,6 +148,7 @@ func TestFramesThatLieCutTheLinkOfTheirPeerAlone(t *testing.T) {
 	w, nyc, sin := besieged(t)
 	before := heapInUse()
 	for range 10 {
+		eventually(t, "nyc has seen the end of the link before", func() bool { return nyc.linkTo("ams").Connections == 0 })
 		h := w.intrude(t, "ams", nyc)
 		h.write(h.control, []byte{0xff, 0xff, 0xff, 0xff, byte(federation.TypeReceipt), 1, 0, 0}) // 4 GiB follow, it says
 		select {
