@@ -70,14 +70,15 @@ type flow struct {
 	consumed  atomic.Int64
 	appeared  []check.Appearance // owned by the consumer until it ended
 	latencies load.Latencies     // owned by the consumer until it ended
-	since     atomic.Int64       // from when on latencies count, in ns of Unix time; 0 is never
+	began     time.Time
+	since     atomic.Int64 // from when on latencies count, in ns of Unix time; 0 is never
 	stop      context.CancelFunc
 	published chan error // the publisher's end
 	finished  chan error // the consumer's end
 }
 
 func (l *lab) start(ctx context.Context, b *bridge, config load.PublisherConfig) *flow {
-	f := &flow{published: make(chan error, 1), finished: make(chan error, 1)}
+	f := &flow{began: time.Now(), published: make(chan error, 1), finished: make(chan error, 1)}
 	config.URL, config.Exchange, config.RoutingKey, config.Lane, config.Size = l.a.URL(), exchange, "events.created", lane, size
 	config.Consumed = func() int { return int(f.consumed.Load()) }
 	f.publisher = load.NewPublisher(config)
@@ -88,7 +89,11 @@ func (l *lab) start(ctx context.Context, b *bridge, config load.PublisherConfig)
 	return f
 }
 
+// receive leaves out what the consumer before had not acknowledged when it ended: the broker hands it out again.
 func (f *flow) receive(r load.Received) {
+	if r.Redelivered && r.Sent.Before(f.began) {
+		return
+	}
 	f.consumed.Add(1)
 	f.appeared = append(f.appeared, r.Appearance)
 	if since := f.since.Load(); since > 0 && r.Sent.UnixNano() >= since {
