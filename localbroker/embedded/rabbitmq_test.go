@@ -92,6 +92,12 @@ func cleanUp(t *testing.T, dial func() net.Conn, names *declared) {
 	r.settle, r.waitFor = r.untilQuiet, untilDone
 	r.open("z", nil)
 	p := r.peers["z"]
+	heard := func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.events)
+	}
+	answers := heard() + 2*(len(names.queues)+len(names.exchanges)) // a channel's open-ok, and what comes of the delete
 	for i, name := range names.queues {
 		channel := uint16(10 + i)
 		p.method(channel, channelOpen, []byte{0})
@@ -104,6 +110,7 @@ func cleanUp(t *testing.T, dial func() net.Conn, names *declared) {
 		_, args := encodeMethod("exchange.delete", []string{name})
 		p.method(channel, exchangeDelete, args)
 	}
+	r.waitFor(func() bool { return heard() >= answers }) // the next script declares the same names
 	r.settle()
 	r.hangUp()
 }
