@@ -19,8 +19,9 @@ import (
 	"cloudqueue/router/spool/storetest"
 )
 
-// leastStates keeps a change of the script from making the enumeration small without anybody noticing.
-const leastStates = 10_000
+// leastStates keeps a change of the script from making the enumeration small without anybody noticing. How many there are
+// depends on how submissions fall into groups: 9,502 to 13,421 were seen. The enumeration over memstore adds twice as many.
+const leastStates = 8_000
 
 // TestASpoolLosesNothingWhereverTheDiskCrashes runs a short life of a spool (batches, marks, parks, forgetting, cleaning, a
 // clean stop, a second opening) and opens every directory that a crash before or after any write, sync, rename, create or
