@@ -67,7 +67,7 @@ func TestADiskThatTheSpoolFillsRefusesBatchesAndTakesMarksUntilThereIsSpace(t *t
 	mounted, store := smallDisk(t, 5<<20) // under the quota, over its reserve
 	sp, _ := startOn(t, store)
 	durable, _, refused := commitUntil(t, sp, 1)
-	if durable < 100 || !errors.Is(refused, spool.ErrFull) || !sp.Usage().Full {
+	if durable < 100 || !errors.Is(refused, spool.ErrFull) { // Usage.Full may lag behind: a smaller batch may still fit
 		t.Fatalf("after %d commits: %v, %+v; want ErrFull", durable, refused, sp.Usage())
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
