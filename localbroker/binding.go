@@ -57,7 +57,7 @@ func (c *Consumer) assert(ctx context.Context, s *session) (assertion, error) {
 	calls := &control{session: s}
 	defer calls.close()
 	result := assertion{asked: asked}
-	err := c.assertQueue(ctx, calls, &result)
+	err := c.assertQueue(ctx, calls, source, &result)
 	if err != nil {
 		return result, err
 	}
@@ -79,9 +79,10 @@ func (c *Consumer) assert(ctx context.Context, s *session) (assertion, error) {
 	return result, err
 }
 
-// assertQueue declares the own queue, or looks for somebody else's.
-func (c *Consumer) assertQueue(ctx context.Context, calls *control, result *assertion) error {
-	if c.own && c.differs == "" {
+// assertQueue declares the own queue, or looks for somebody else's, or for an own one that is only drained.
+func (c *Consumer) assertQueue(ctx context.Context, calls *control, source federation.Source, result *assertion) error {
+	leftover := c.own && source.Exchange == ""
+	if c.own && !leftover && c.differs == "" {
 		err := calls.do(ctx, "declare the queue", func(lib *amqp.Channel) error {
 			_, err := lib.QueueDeclare(c.queue, true, false, false, false, nil)
 			return err
@@ -98,7 +99,7 @@ func (c *Consumer) assertQueue(ctx context.Context, calls *control, result *asse
 	})
 	if err != nil {
 		c.differs = ""
-		return explainQueue(err, c.queue)
+		return explainMissing(err, c.queue, leftover)
 	}
 	if c.differs != "" && !strings.Contains(c.differs, "'x-queue-type'") { // a quorum queue that the admin made is welcome
 		result.problem = problem{stateUnsafe, c.differs, "empty and delete the queue, so that it is declared again as a durable one: rabbitmqctl delete_queue --if-empty " + c.queue}
@@ -180,6 +181,14 @@ type oversizeError int64
 
 func (e oversizeError) Error() string {
 	return fmt.Sprintf("the next message has %d bytes, over the limit", int64(e))
+}
+
+// explainMissing is explainQueue for a queue that is looked for: of one that is only drained the end is no problem.
+func explainMissing(err error, queue string, leftover bool) error {
+	if code, _ := fault(err); leftover && code == amqp.NotFound {
+		return &heldError{problem{stateClosed, fmt.Sprintf("queue %q is deleted", queue), ""}}
+	}
+	return explainQueue(err, queue)
 }
 
 // explainQueue turns the broker's refusal of a queue into a problem.

@@ -40,12 +40,27 @@ type Consumer struct {
 
 // Consumer makes a consumer of source. It works while Run does, until it is closed.
 func (b *Broker) Consumer(source federation.Source) *Consumer {
-	c := &Consumer{broker: b, queue: source.Queue, own: source.Exchange != "", source: source,
+	c := b.newConsumer(source)
+	b.adopt(c)
+	return c
+}
+
+// Leftover makes a consumer of the own queue of a source that is no longer wanted: it begins as after Detach. The queue is
+// neither declared nor bound again; once somebody has deleted it the consumer is closed, as its state says, until a
+// SetSource with an exchange wants it back.
+func (b *Broker) Leftover(source federation.Source) *Consumer {
+	c := b.newConsumer(source)
+	c.own = true
+	c.change(federation.Source{Queue: c.queue})
+	b.adopt(c)
+	return c
+}
+
+func (b *Broker) newConsumer(source federation.Source) *Consumer {
+	return &Consumer{broker: b, queue: source.Queue, own: source.Exchange != "", source: source,
 		box:     newStateBox(b.cfg.Logger.With("part", "consumer", "queue", source.Queue), stateWaiting, "not started"),
 		arrived: make(chan struct{}, 1), kick: make(chan struct{}, 1), done: make(chan struct{}),
 		prefetch: newPrefetch(b.cfg.PrefetchBytes, b.cfg.MaxPrefetch)}
-	b.adopt(c)
-	return c
 }
 
 // Next gives the next delivery. It blocks while there is none, across reconnects and while paused. One goroutine at a time may call it.
@@ -115,7 +130,8 @@ func (c *Consumer) Resume() {
 }
 
 // SetSource changes exchange, keys and declare type: first what is new is bound, and when all of it is, what is old is unbound. The queue and
-// what is in it stay. Another queue would be another consumer, so it must be the same.
+// what is in it stay. Another queue would be another consumer, so it must be the same. A source without an exchange is what Detach
+// wishes for, without waiting.
 func (c *Consumer) SetSource(source federation.Source) {
 	if source.Queue != c.queue {
 		panic(fmt.Sprintf("the consumer of queue %q is given the source of queue %q", c.queue, source.Queue))
