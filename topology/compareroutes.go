@@ -19,7 +19,7 @@ func (c *comparison) compareRoutes() {
 			c.change(Added, "route", name)
 			c.routeAppears(new)
 		case new == nil:
-			c.removed("route", name, "route %s: what is sealed drains to %s; what is still in its queue %s stays there", name, destinationText(old.Destinations), old.Source.Queue)
+			c.removed("route", name, "route %s: what is sealed drains to %s; what is still in its queue %s %s", name, destinationText(old.Destinations), old.Source.Queue, remains(old.Source))
 			c.routeGoes(old)
 		default:
 			c.changedRoute(name, old, new)
@@ -44,12 +44,21 @@ func (c *comparison) routeAppears(r *Route) {
 
 func (c *comparison) routeGoes(r *Route) {
 	if _, stays := c.new.Site(r.Lane.Origin); stays {
-		c.do(r.Lane.Origin, "stops taking from the queue %s", r.Source.Queue)
 		if r.Source.Exchange != "" {
-			c.do(r.Lane.Origin, "unbinds the queue %s and keeps it", r.Source.Queue)
+			c.do(r.Lane.Origin, "unbinds the queue %s, takes what is still in it, and keeps it", r.Source.Queue)
+		} else {
+			c.do(r.Lane.Origin, "stops taking from the queue %s", r.Source.Queue)
 		}
 		c.do(r.Lane.Origin, "sends what is sealed for %s until its receipts are there", destinationText(r.Destinations))
 	}
+}
+
+// remains tells what becomes of the messages in a queue whose route is gone: the router's own is drained.
+func remains(s federation.Source) string {
+	if s.Exchange != "" {
+		return "drains too"
+	}
+	return "stays there"
 }
 
 func destinationText(all []RouteDestination) string {
@@ -110,6 +119,7 @@ func (c *comparison) changedField(name string, old, new *Route, f Field) {
 	case "from":
 		c.do(origin, "takes %s from %s instead of %s", name, f.New, f.Old)
 		if old.Source.Exchange != "" && new.Source.Exchange == "" {
+			c.do(origin, "unbinds the queue %s and keeps it", old.Source.Queue)
 			c.plan.Strands = append(c.plan.Strands, fmt.Sprintf("route %s: what is still in its queue %s stays there", name, old.Source.Queue))
 		}
 	case "keys":
@@ -188,9 +198,7 @@ func lanesMissingIn(d *Document, routes []Route) []Route {
 }
 
 func hasLane(d *Document, lane federation.Lane) bool {
-	_, found := slices.BinarySearchFunc(d.routes, lane, func(r Route, l federation.Lane) int {
-		return cmp.Or(cmp.Compare(r.Lane.Origin, l.Origin), cmp.Compare(r.ID, l.Route))
-	})
+	_, found := slices.BinarySearchFunc(d.routes, lane, compareLane)
 	return found
 }
 

@@ -26,7 +26,8 @@ func (f *Follower) consider(stored Stored) {
 		f.nowRefused(*refusal)
 		return
 	}
-	f.give(Snapshot{Version: stored.Version, Digest: stored.Digest(), Document: document, Origin: f.cfg.Source.Origin()})
+	f.give(Snapshot{Version: stored.Version, Digest: stored.Digest(), Document: document, Origin: f.cfg.Source.Origin(),
+		Gone: goneRoutes(f.current, document, f.cfg.Site)})
 }
 
 func (f *Follower) same(stored Stored) bool {

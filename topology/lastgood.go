@@ -17,7 +17,7 @@ import (
 // The last good copy is a YAML file that a person can read and a router can be given as its topology: one line of
 // comment, then the document byte for byte.
 //
-//	# cloudqueue-last-good {"version":7,"sha256":"…","origin":"etcd","numbers":{…},"written":"…"}\n
+//	# cloudqueue-last-good {"version":7,"sha256":"…","origin":"etcd","numbers":{…},"gone":[…],"written":"…"}\n
 //	document
 //
 //	field    type              meaning
@@ -25,6 +25,7 @@ import (
 //	sha256   64 hex digits     of the document's bytes; another one: the file is damaged and is not used
 //	origin   etcd or file      where the document came from
 //	numbers  object            Numbers
+//	gone     list of objects   Snapshot.Gone, each with the fields of Route; at most maxGone bytes
 //	written  RFC 3339          when, for people
 //
 // A reader refuses a first line without the prefix, over maxHead bytes, or that is no JSON; unknown fields are ignored.
@@ -33,24 +34,26 @@ type lastGoodHead struct {
 	SHA256  string    `json:"sha256"`
 	Origin  string    `json:"origin"`
 	Numbers Numbers   `json:"numbers,omitempty"`
+	Gone    []Route   `json:"gone,omitempty"`
 	Written time.Time `json:"written"`
 }
 
 const (
 	lastGoodPrefix = "# cloudqueue-last-good "
-	maxHead        = 8 << 20 // bytes; numbers of 100,000 lanes' destinations take 6 MiB
+	maxHead        = 8<<20 + maxGone // bytes; numbers of 100,000 lanes' destinations take 6 MiB
 )
 
 // lastGood is a document with where it came from.
 type lastGood struct {
 	Stored
 	origin string
+	gone   []Route
 }
 
 // writeLastGood replaces the file at path, durably: after a crash it holds the old copy or the new one.
 func writeLastGood(path string, good lastGood, now time.Time) error {
 	digest := good.Digest()
-	head, err := json.Marshal(lastGoodHead{Version: good.Version, SHA256: hex.EncodeToString(digest[:]), Origin: good.origin, Numbers: good.Numbers, Written: now.UTC()})
+	head, err := json.Marshal(lastGoodHead{Version: good.Version, SHA256: hex.EncodeToString(digest[:]), Origin: good.origin, Numbers: good.Numbers, Gone: good.gone, Written: now.UTC()})
 	if err != nil {
 		return err
 	}
@@ -102,7 +105,7 @@ func readLastGood(path string) (lastGood, error) {
 	if !found || !isHead || json.Unmarshal(encoded, &head) != nil {
 		return lastGood{}, fmt.Errorf("%s: the first line is not that of a last good copy", path)
 	}
-	good := lastGood{Stored{Version: head.Version, Source: source, Numbers: head.Numbers}, head.Origin}
+	good := lastGood{Stored{Version: head.Version, Source: source, Numbers: head.Numbers}, head.Origin, head.Gone}
 	if digest := good.Digest(); hex.EncodeToString(digest[:]) != head.SHA256 {
 		return lastGood{}, fmt.Errorf("%s: the document has another digest than its first line says", path)
 	}

@@ -109,6 +109,7 @@ changed route ams/orders
   from: "the exchange orders" to "the queue q"
   keys: "#" to ""
 ams: takes ams/orders from the queue q instead of the exchange orders
+ams: unbinds the queue cq.out.orders and keeps it
 strands: route ams/orders: what is still in its queue cq.out.orders stays there`},
 		{"how it is treated changes", base, base + "    class: bulk\n    order: strict\n    on-unroutable: hold\n", `
 changed route ams/orders
@@ -126,11 +127,10 @@ added route ams/fresh
 removed route ams/orders
 ams: declares the queue cq.out.fresh and binds it to the exchange orders by #
 ams: takes from the queue cq.out.fresh and sends to nyc
-ams: stops taking from the queue cq.out.orders
-ams: unbinds the queue cq.out.orders and keeps it
+ams: unbinds the queue cq.out.orders, takes what is still in it, and keeps it
 ams: sends what is sealed for nyc until its receipts are there
 nyc: accepts ams/fresh and publishes to the same exchange with the same key
-strands: route ams/orders: what is sealed drains to nyc; what is still in its queue cq.out.orders stays there
+strands: route ams/orders: what is sealed drains to nyc; what is still in its queue cq.out.orders drains too
 note: ams/orders goes and ams/fresh comes with the same source: if this is a rename, write ` + "`id: orders`" + ` in route fresh`},
 		{"the destinations change", base, route(from + "    to: [{site: nyc}, {site: edge, queue: q}]\n"), `
 changed route ams/orders

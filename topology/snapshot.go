@@ -6,6 +6,8 @@ type Snapshot struct {
 	Digest   [32]byte
 	Document *Document
 	Origin   string // OriginEtcd, OriginFile or OriginLastGood
+	// Gone are routes of the router's site that were in force once and are not in Document, oldest first: their lanes still drain.
+	Gone []Route
 }
 
 // Where a Snapshot came from.
