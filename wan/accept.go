@@ -34,7 +34,7 @@ func (e *Endpoint) admit(ctx context.Context, qc *quic.Conn) {
 		return
 	}
 	if !e.enterSite(peer.Site) {
-		e.refused.add("connections-of-site")
+		e.refused.addOf("connections-of-site", fmt.Sprintf("%s at %s", peer.Site, qc.RemoteAddr()))
 		qc.CloseWithError(quic.ApplicationErrorCode(codeOverload), fmt.Sprintf("%s has %d connections already", peer.Site, maxConnections))
 		return
 	}

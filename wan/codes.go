@@ -92,6 +92,14 @@ func explain(err error, us, peer federation.SiteID) (reason, fix string) {
 	}
 }
 
+// unanswered tells whether an attempt only found that nobody is there.
+func unanswered(err error) bool {
+	var transport *quic.TransportError
+	var timeout net.Error
+	return errors.As(err, &transport) && transport.Remote && transport.ErrorCode == quic.ConnectionRefused ||
+		errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded)
+}
+
 // refusedByPeer explains a TLS alert (RFC 8446 section 6; RFC 9001 section 4.8 adds 0x100).
 func refusedByPeer(err *quic.TransportError, us, peer federation.SiteID) (reason, fix string) {
 	const noApplicationProtocol = 0x100 + 120

@@ -72,6 +72,6 @@ func (n *neighbour) tryInstall(l *Link) (old *Link, err error) {
 		n.attempt = nil
 	}
 	n.link, n.hello, n.wasUp = l, l.hello, true
-	n.reason, n.fix, n.since = "", "", time.Now()
+	n.goodbye, n.reason, n.fix, n.since = false, "", "", time.Now()
 	return nil, nil
 }

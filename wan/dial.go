@@ -59,7 +59,7 @@ func (e *Endpoint) introduce(ctx context.Context, o *opening, peer federation.Si
 		r = e.greet(ctx, ack.Hello)
 	}
 	if r != nil {
-		e.refuseHello(r, peer)
+		e.refuseHello(r, peer, o.remote())
 		o.refuse(ctx, ours, r)
 		return federation.Hello{}, r
 	}

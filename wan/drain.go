@@ -46,6 +46,13 @@ func (d *drain) state() (asked bool, reason string, complete bool) {
 	return d.asked, d.reason, d.complete()
 }
 
+// byPeer tells whether the link has drained because the peer asked and we did not: it stops.
+func (d *drain) byPeer() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.complete() && !d.told
+}
+
 // Drain ends the link without losing anything: no more copies are taken on either side, both wait for the answers to what they sent, then the link closes.
 // It returns nil when that is done, after Handler.Down; when ctx ends first it closes the link all the same (what is unanswered gets LinkLost) and returns the context's
 // error. ErrLinkDown: the link ended before it was drained. It must not be called from a method of Handler.

@@ -41,6 +41,7 @@ type neighbour struct {
 	next      time.Time
 	wasUp     bool
 	hello     federation.Hello // the latest of the peer
+	goodbye   bool             // the peer drained the link and has not answered since
 	reason    string           // why there is no link
 	fix       string
 	since     time.Time
@@ -162,8 +163,11 @@ func (n *neighbour) failed(a *attempt, err error) {
 	}
 	n.failures++
 	n.next = time.Now().Add(n.e.pause(n.failures))
-	reason, fix := explain(err, n.e.cfg.Site, n.site)
-	n.say(reason, fix)
+	if n.goodbye && unanswered(err) {
+		return // it said why
+	}
+	n.goodbye = false
+	n.say(explain(err, n.e.cfg.Site, n.site))
 }
 
 // say notes why there is no link, and logs it when it is something else than before. It needs n.mu.
@@ -185,7 +189,10 @@ func (n *neighbour) ended(l *Link, err error) {
 	}
 	n.failures = min(n.failures+1, flapping) // it was up: the peer is there, so a restart of it is not waited out
 	n.next = time.Now().Add(max(n.patience(), n.e.pause(n.failures)))
-	n.reason, n.fix = explain(err, n.e.cfg.Site, n.site)
+	if n.reason, n.fix = explain(err, n.e.cfg.Site, n.site); l.drain.byPeer() {
+		n.goodbye = true
+		n.reason, n.fix = string(n.site)+" stopped cleanly; waiting for it", "start the router of "+string(n.site)+" again if it shall run"
+	}
 	n.since = time.Now()
 	poke(n.wake)
 }
@@ -198,7 +205,7 @@ func (n *neighbour) current() *Link {
 
 // sawRefusal shows a certificate that claimed to be this peer's, while there is no link.
 func (n *neighbour) sawRefusal(r *pki.RefusedError, remote string) {
-	n.refused.add(string(r.Reason))
+	n.refused.addOf(string(r.Reason), remote+": "+r.Detail)
 	n.sawNoLink(fmt.Sprintf("we refused a certificate that %s showed: %s", remote, r.Detail), r.Fix)
 }
 

@@ -3,6 +3,7 @@ package wan
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"cloudqueue/federation"
@@ -16,23 +17,23 @@ func (e *Endpoint) refuseOpening(ctx context.Context, o *opening, site federatio
 	var wrong *closeError
 	switch {
 	case errors.As(err, &r) && !r.remote:
-		e.refuseHello(r, site)
+		e.refuseHello(r, site, o.remote())
 		o.refuse(ctx, e.hello(0, 0), r)
 		return
 	case r != nil:
 		e.showRefusal(r, site)
 	case errors.As(err, &wrong):
-		e.countRefusal(wrong.reason, site)
+		e.countRefusal(wrong.reason, site, o.remote(), wrong.text)
 	case o.qc.Context().Err() == nil && ctx.Err() == nil:
-		e.countRefusal("hello-timeout", site)
+		e.countRefusal("hello-timeout", site, o.remote(), "")
 	}
-	e.logger.Warn("connection not opened", "site", e.cfg.Site, "peer", site, "remote", o.qc.RemoteAddr().String(), "err", err)
+	e.logger.Warn("connection not opened", "site", e.cfg.Site, "peer", site, "remote", o.remote(), "err", err)
 	o.fail(err)
 }
 
 // refuseHello counts and shows a peer that we refused.
-func (e *Endpoint) refuseHello(r *refusal, site federation.SiteID) {
-	e.countRefusal(r.reason, site)
+func (e *Endpoint) refuseHello(r *refusal, site federation.SiteID, remote string) {
+	e.countRefusal(r.reason, site, remote, r.text)
 	e.logger.Warn("peer refused", "site", e.cfg.Site, "peer", site, "verdict", r.verdict.String(), "reason", r.reason, "err", r)
 	e.showRefusal(r, site)
 }
@@ -43,12 +44,19 @@ func (e *Endpoint) showRefusal(r *refusal, site federation.SiteID) {
 	}
 }
 
-func (e *Endpoint) countRefusal(reason string, site federation.SiteID) {
-	e.refused.add(reason)
+// countRefusal counts for the endpoint and for the peer that the certificate named. Text is why, or empty.
+func (e *Endpoint) countRefusal(reason string, site federation.SiteID, remote, text string) {
+	detail := fmt.Sprintf("%s at %s", site, remote)
+	if text != "" {
+		detail += ": " + text
+	}
+	e.refused.addOf(reason, detail)
 	if n := e.neighbour(site); n != nil {
-		n.refused.add(reason)
+		n.refused.addOf(reason, detail)
 	}
 }
+
+func (o *opening) remote() string { return o.qc.RemoteAddr().String() }
 
 // refuse tells the peer why and closes. The text goes as a HELLO_ACK; the connection waits a moment for the peer to close it, because closing it
 // ourselves would throw the HELLO_ACK away (docs/decisions.md, M6).

@@ -28,6 +28,7 @@ type LinkStatus struct {
 	Reason      string // why, for people; empty when running
 	Fix         string // what to type or to change; empty when nothing helps but time
 	Since       time.Time
+	Addresses   []string  // that we dial, as the topology has them; empty: we wait to be dialled
 	NextRetry   time.Time // zero when we do not dial
 	RTT         time.Duration
 	Connections []ConnectionStatus
@@ -37,7 +38,8 @@ type LinkStatus struct {
 	Unanswered  uint64            // frames queued or written and not answered
 	Verdicts    map[string]uint64 // the peer's answers, by verdict, since the start
 	Refused     map[string]uint64 // what we refused of this peer, by reason, since the start
-	Hello       federation.Hello  // the peer's latest
+	LastRefused map[string]Occurrence
+	Hello       federation.Hello // the peer's latest
 }
 
 // ConnectionStatus is one QUIC connection of a link.
@@ -72,6 +74,12 @@ func (e *Endpoint) Status() []LinkStatus {
 // Refused counts everything that was refused since the start, by reason, whoever it came from.
 func (e *Endpoint) Refused() map[string]uint64 { return e.refused.snapshot() }
 
+// LastRefused tells the last one of each reason of Refused.
+func (e *Endpoint) LastRefused() map[string]Occurrence { return e.refused.lasts() }
+
+// HalfOpen is how many connections that came in have not finished their handshake.
+func (e *Endpoint) HalfOpen() int { return e.doorman.halfOpen() }
+
 func (n *neighbour) status() LinkStatus {
 	t := &n.traffic
 	s := LinkStatus{
@@ -79,7 +87,7 @@ func (n *neighbour) status() LinkStatus {
 		Sent:     Traffic{t.sentFrames.Load(), t.sentBytes.Load()},
 		Received: Traffic{t.receivedFrames.Load(), t.receivedBytes.Load()},
 		Verdicts: n.verdicts.snapshot(),
-		Refused:  n.refused.snapshot(),
+		Refused:  n.refused.snapshot(), LastRefused: n.refused.lasts(),
 	}
 	n.mu.Lock()
 	l := n.link
@@ -88,7 +96,10 @@ func (n *neighbour) status() LinkStatus {
 	if !n.wasUp && n.reason == "" {
 		s.State = StateStarting
 	}
-	if l == nil && n.peer.Dial && len(n.peer.Addresses) > 0 {
+	if n.peer.Dial {
+		s.Addresses = slices.Clone(n.peer.Addresses)
+	}
+	if l == nil && len(s.Addresses) > 0 {
 		s.NextRetry = n.next
 	}
 	n.mu.Unlock()

@@ -89,7 +89,7 @@ func (e *Endpoint) refuseCertificate(err error, remote string) {
 	if !errors.As(err, &r) {
 		return
 	}
-	e.refused.add(string(r.Reason))
+	e.refused.addOf(string(r.Reason), remote+": "+r.Detail)
 	e.logger.Debug("certificate refused", "site", e.cfg.Site, "peer", r.Claimed, "remote", remote, "reason", r.Reason, "err", r)
 	if n := e.neighbour(r.Claimed); n != nil {
 		n.sawRefusal(r, remote)
