@@ -4,7 +4,6 @@ package backlog
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
+	"cloudqueue/sim/lane"
 	"cloudqueue/sim/load"
 	"cloudqueue/sim/parts"
 )
@@ -61,14 +59,11 @@ func TestBacklogChangesNeitherStartNorMemory(t *testing.T) {
 // drain starts two routers on a backlog of so many bytes and looks at them for a while.
 func drain(t *testing.T, size int64) outcome {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "cq") // t.TempDir is too long for a Unix socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
+	dir := lane.Dir(t)
+	defer os.RemoveAll(dir) // the next backlog needs the space
 	node := startBroker(t, filepath.Join(dir, "rabbitmq"))
 	defer node.Close()
-	sites := newSites(t, dir, node)
+	sites := lane.Sites(t.Context(), t, dir, vhost(node, "ams"), vhost(node, "nyc"))
 	defer sites.Kill()
 
 	began := time.Now()
@@ -94,7 +89,7 @@ func observe(t *testing.T, url string, sites *parts.Federation) (o outcome) {
 	defer cancel()
 	came := make(chan time.Time, 1)
 	var last load.Received
-	consumer := load.NewConsumer(load.ConsumerConfig{URL: url, Queue: "orders-in", Seed: seed, Handle: func(r load.Received) {
+	consumer := load.NewConsumer(load.ConsumerConfig{URL: url, Queue: lane.Queue, Seed: seed, Handle: func(r load.Received) {
 		if r.Flagged || !r.Intact || r.Index != last.Index+1 {
 			t.Errorf("index %d after %d: flagged %v, intact %v", r.Index, last.Index, r.Flagged, r.Intact)
 			cancel()
@@ -150,7 +145,7 @@ func startBroker(t *testing.T, dir string) *parts.RabbitMQ {
 				t.Fatal(err)
 			}
 		}
-		declare(t, vhost(node, site))
+		lane.Declare(t, vhost(node, site), lane.Queue)
 	}
 	return node
 }
@@ -163,50 +158,4 @@ func vhost(node *parts.RabbitMQ, site string) string {
 	}
 	u.Path = "/" + site
 	return u.String()
-}
-
-// declare makes the lane's exchange, and a queue of everything in it.
-func declare(t *testing.T, url string) {
-	t.Helper()
-	conn, err := amqp.Dial(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	channel, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := channel.ExchangeDeclare("orders", "topic", true, false, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := channel.QueueDeclare("orders-in", true, false, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := channel.QueueBind("orders-in", "#", "orders", false, nil); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func newSites(t *testing.T, dir string, node *parts.RabbitMQ) *parts.Federation {
-	t.Helper()
-	binary, err := parts.Build(t.Context(), dir, "cloudqueue/cmd/cloudqueue")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := parts.FederationConfig{Binary: binary, Dir: dir}
-	ports := map[string]int{}
-	for _, site := range []string{"ams", "nyc"} {
-		if ports[site], err = parts.FreePort(); err != nil {
-			t.Fatal(err)
-		}
-		config.Sites = append(config.Sites, parts.SiteConfig{Name: site, Broker: vhost(node, site), Listen: ports[site]})
-	}
-	config.Topology = fmt.Sprintf("api-version: cloudqueue/v1\nsites:\n  ams: {}\n  nyc: {listen: [\"127.0.0.1:%d\"]}\nroutes:\n  orders:\n"+
-		"    from: {site: ams, exchange: orders, keys: [\"#\"]}\n    to: [{site: nyc}]\n", ports["nyc"])
-	sites, err := parts.NewFederation(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sites
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -17,7 +16,7 @@ import (
 	diffs "github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"cloudqueue/sim/parts"
+	"cloudqueue/sim/lane"
 )
 
 // arrived is what the consumer prints: what the publisher set, with our headers beside it and the rest of the lifetime. The
@@ -63,7 +62,7 @@ func TestAPikaProgramPublishesAtOneSiteAndConsumesAtTheOtherUnchanged(t *testing
 	ams, nyc := variable(t, "CLOUDQUEUE_TEST_AMQP"), variable(t, "CLOUDQUEUE_TEST_AMQP_2")
 	prepare(t, ams, "")
 	prepare(t, nyc, "clients-in")
-	startSites(ctx, t, ams, nyc)
+	lane.Started(ctx, t, lane.Dir(t), ams, nyc)
 	waitForRouter(ctx, t, ams)
 
 	python(ctx, t, "testdata/pika_publish.py", ams)
@@ -110,53 +109,19 @@ func prepare(t *testing.T, url, queue string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_, err := ch.QueueDelete(cmp.Or(queue, "cq.out.orders"), false, false, false)
-		if err = errors.Join(err, ch.ExchangeDelete("orders", false, false), conn.Close()); err != nil {
+		_, err := ch.QueueDelete(cmp.Or(queue, lane.SourceQueue), false, false, false)
+		if err = errors.Join(err, ch.ExchangeDelete(lane.Exchange, false, false), conn.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := ch.ExchangeDeclare("orders", "topic", true, false, false, false, nil); err != nil {
+	if err := ch.ExchangeDeclare(lane.Exchange, "topic", true, false, false, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	if queue == "" {
 		return
 	}
 	_, err = ch.QueueDeclare(queue, true, false, false, false, nil)
-	if err = errors.Join(err, ch.QueueBind(queue, "#", "orders", false, nil)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func startSites(ctx context.Context, t *testing.T, ams, nyc string) {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "cq") // short: Unix sockets lie below it
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	binary, err := parts.Build(ctx, dir, "cloudqueue/cmd/cloudqueue")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ports := [2]int{}
-	for i := range ports {
-		if ports[i], err = parts.FreePort(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sites, err := parts.NewFederation(ctx, parts.FederationConfig{Binary: binary, Dir: dir, Topology: fmt.Sprintf(`sites:
-  ams: {listen: ["127.0.0.1:%d"]}
-  nyc: {listen: ["127.0.0.1:%d"]}
-routes:
-  orders:
-    from: {site: ams, exchange: orders, keys: ["#"]}
-    to: [{site: nyc}]
-`, ports[0], ports[1]), Sites: []parts.SiteConfig{{Name: "ams", Broker: ams, Listen: ports[0]}, {Name: "nyc", Broker: nyc, Listen: ports[1]}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(sites.Kill)
-	if err := sites.Start(ctx); err != nil {
+	if err = errors.Join(err, ch.QueueBind(queue, "#", lane.Exchange, false, nil)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -174,7 +139,7 @@ func waitForRouter(ctx context.Context, t *testing.T, url string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := ch.QueueDeclarePassive("cq.out.orders", true, false, false, false, nil) // an error closes the channel
+		q, err := ch.QueueDeclarePassive(lane.SourceQueue, true, false, false, false, nil) // an error closes the channel
 		if err == nil && q.Consumers == 1 {
 			return
 		}

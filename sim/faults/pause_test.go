@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cloudqueue/router/admin"
+	"cloudqueue/sim/lane"
 	"cloudqueue/sim/parts"
 )
 
@@ -108,9 +109,9 @@ func (w *world) startOnSameBroker() *parts.Process {
 // elsewhere gives a router's file another port, and a topology in which nobody answers.
 func (w *world) elsewhere(file string) string {
 	w.t.Helper()
-	port := w.port()
+	port := lane.Port(w.t)
 	alone := filepath.Join(w.dir, "alone.yaml")
-	if err := os.WriteFile(alone, []byte(topology(w.port(), port)), 0o600); err != nil {
+	if err := os.WriteFile(alone, []byte(lane.Topology(lane.Port(w.t), port)), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
 	var lines []string

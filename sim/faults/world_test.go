@@ -3,29 +3,20 @@ package faults
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"cloudqueue/localbroker/embedded"
 	"cloudqueue/router/admin"
 	"cloudqueue/sim/check"
+	"cloudqueue/sim/lane"
 	"cloudqueue/sim/load"
 	"cloudqueue/sim/parts"
 )
 
-const (
-	seed  = 1
-	lane  = "ams/orders"
-	queue = "orders-in"
-)
+const seed = 1 // of the bodies
 
 // world is ams → nyc: a router process each, a broker each, embedded or a RabbitMQ node, and a publisher at ams.
 type world struct {
@@ -46,43 +37,22 @@ func newWorld(t *testing.T, real ...string) *world {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
-	dir, err := os.MkdirTemp("", "cq") // short: Unix sockets lie below it
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	w := &world{t: t, ctx: ctx, dir: dir, brokers: map[string]*embedded.Broker{}, nodes: map[string]*parts.RabbitMQ{}, urls: map[string]string{}}
+	w := &world{t: t, ctx: ctx, dir: lane.Dir(t), brokers: map[string]*embedded.Broker{}, nodes: map[string]*parts.RabbitMQ{}, urls: map[string]string{}}
 	for _, site := range []string{"ams", "nyc"} {
 		if slices.Contains(real, site) {
 			w.startNode(site)
 		} else {
-			w.startBroker(site)
+			w.brokers[site], w.urls[site] = lane.Broker(t, embedded.Config{Limits: embedded.Limits{MemoryBytes: 1 << 30}})
 		}
-		w.declare(site)
 	}
-	w.startSites()
+	lane.Declare(t, w.urls["ams"])
+	lane.Declare(t, w.urls["nyc"], lane.Queue)
+	w.sites = lane.Started(ctx, t, w.dir, w.urls["ams"], w.urls["nyc"])
 	w.eventually("ams takes from its queue", func() bool {
 		st := w.status("ams")
 		return len(st.Out) == 1 && st.Out[0].State == admin.Running
 	})
 	return w
-}
-
-func (w *world) startBroker(site string) {
-	w.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	b := embedded.New(embedded.Config{Limits: embedded.Limits{MemoryBytes: 1 << 30}})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- b.Serve(ctx, l) }()
-	w.t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	w.brokers[site], w.urls[site] = b, "amqp://guest:guest@"+l.Addr().String()+"/"
 }
 
 func (w *world) startNode(site string) {
@@ -95,68 +65,9 @@ func (w *world) startNode(site string) {
 	w.nodes[site], w.urls[site] = node, node.URL()
 }
 
-func (w *world) declare(site string) {
-	w.t.Helper()
-	conn, err := amqp.Dial(w.urls[site])
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	err = ch.ExchangeDeclare("orders", "topic", true, false, false, false, nil)
-	if site == "nyc" {
-		_, declared := ch.QueueDeclare(queue, true, false, false, false, nil)
-		err = errors.Join(err, declared, ch.QueueBind(queue, "#", "orders", false, nil))
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *world) startSites() {
-	w.t.Helper()
-	binary, err := parts.Build(w.ctx, w.dir, "cloudqueue/cmd/cloudqueue")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ams, nyc := w.port(), w.port()
-	w.sites, err = parts.NewFederation(w.ctx, parts.FederationConfig{Binary: binary, Dir: w.dir, Topology: topology(ams, nyc),
-		Sites: []parts.SiteConfig{{Name: "ams", Broker: w.urls["ams"], Listen: ams}, {Name: "nyc", Broker: w.urls["nyc"], Listen: nyc}}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(w.sites.Kill)
-	if err := w.sites.Start(w.ctx); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func topology(ams, nyc int) string {
-	return fmt.Sprintf(`sites:
-  ams: {listen: ["127.0.0.1:%d"]}
-  nyc: {listen: ["127.0.0.1:%d"]}
-routes:
-  orders:
-    from: {site: ams, exchange: orders, keys: ["#"]}
-    to: [{site: nyc}]
-`, ams, nyc)
-}
-
-func (w *world) port() int {
-	w.t.Helper()
-	port, err := parts.FreePort()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return port
-}
-
 // publish starts the publisher, rate messages a second.
 func (w *world) publish(rate float64) {
-	w.publisher = load.NewPublisher(load.PublisherConfig{URL: w.urls["ams"], Exchange: "orders", RoutingKey: "orders.new", Lane: lane, Seed: seed, Rate: rate, Size: load.MinSize})
+	w.publisher = load.NewPublisher(load.PublisherConfig{URL: w.urls["ams"], Exchange: lane.Exchange, RoutingKey: "orders.new", Lane: lane.Name, Seed: seed, Rate: rate, Size: load.MinSize})
 	w.published = make(chan error, 1)
 	go func() { w.published <- w.publisher.Run(w.ctx) }()
 }
@@ -169,10 +80,10 @@ func (w *world) inFlight() int {
 
 func (w *world) arrived() int {
 	if b := w.brokers["nyc"]; b != nil {
-		q, _ := b.Queue(queue)
+		q, _ := b.Queue(lane.Queue)
 		return q.Ready
 	}
-	n, err := load.Depth(w.ctx, w.urls["nyc"], queue)
+	n, err := load.Depth(w.ctx, w.urls["nyc"], lane.Queue)
 	if err != nil {
 		return 0 // the node is away: the caller looks again
 	}
@@ -183,9 +94,9 @@ func (w *world) arrived() int {
 func (w *world) appearances() []check.Appearance {
 	w.t.Helper()
 	if b := w.brokers["nyc"]; b != nil {
-		return load.Appearances(b.Snapshot(queue), seed)
+		return load.Appearances(b.Snapshot(lane.Queue), seed)
 	}
-	all, err := load.Drain(w.ctx, w.urls["nyc"], queue, seed)
+	all, err := load.Drain(w.ctx, w.urls["nyc"], lane.Queue, seed)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -215,7 +126,7 @@ func (w *world) balance() {
 		if w.inFlight()-len(w.drained) > 0 {
 			return false
 		}
-		verdict = check.Judge(check.History{Lane: lane, Queue: "nyc " + queue, Published: w.publisher.Published(), Appeared: w.appearances()})
+		verdict = check.Judge(check.History{Lane: lane.Name, Queue: "nyc " + lane.Queue, Published: w.publisher.Published(), Appeared: w.appearances()})
 		return verdict.Lost.Count == 0
 	})
 	w.t.Logf("%s", check.Report{Verdicts: []check.Verdict{verdict}})

@@ -2,28 +2,21 @@ package restarts
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"strconv"
 	"testing"
 	"time"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"cloudqueue/localbroker/embedded"
 	"cloudqueue/sim/check"
+	"cloudqueue/sim/lane"
 	"cloudqueue/sim/load"
-	"cloudqueue/sim/parts"
 )
 
 const (
-	seed  = 1
-	rate  = 400 // messages a second: some are always between publish and receipt
-	lane  = "ams/orders"
-	queue = "orders-in"
+	seed = 1
+	rate = 400 // messages a second: some are always between publish and receipt
 )
 
 // restarts is how often the destination is killed: RESTARTS, 200 in make test-chaos.
@@ -45,16 +38,13 @@ func TestADestinationKilledBetweenPublishAndReceiptRepeatsNothingUnflagged(t *te
 	random := rand.New(rand.NewPCG(seed, uint64(n)))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(n)*4*time.Second)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "cq") // short: Unix sockets lie below it
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	ams, amsURL := startBroker(t)
-	nyc, nycURL := startBroker(t)
-	sites := startSites(ctx, t, dir, amsURL, nycURL)
-	waitFor(ctx, t, func() bool { q, ok := ams.Queue("cq.out.orders"); return ok && q.Consumers == 1 })
-	publisher := load.NewPublisher(load.PublisherConfig{URL: amsURL, Exchange: "orders", RoutingKey: "orders.new", Lane: lane, Seed: seed, Rate: rate})
+	ams, amsURL := lane.Broker(t, embedded.Config{})
+	nyc, nycURL := lane.Broker(t, embedded.Config{})
+	lane.Declare(t, amsURL)
+	lane.Declare(t, nycURL, lane.Queue)
+	sites := lane.Started(ctx, t, lane.Dir(t), amsURL, nycURL)
+	waitFor(ctx, t, func() bool { q, ok := ams.Queue(lane.SourceQueue); return ok && q.Consumers == 1 })
+	publisher := load.NewPublisher(load.PublisherConfig{URL: amsURL, Exchange: lane.Exchange, RoutingKey: "orders.new", Lane: lane.Name, Seed: seed, Rate: rate})
 	published := make(chan error, 1)
 	go func() { published <- publisher.Run(ctx) }()
 
@@ -81,7 +71,7 @@ func TestADestinationKilledBetweenPublishAndReceiptRepeatsNothingUnflagged(t *te
 		if ready(nyc) < confirmed {
 			return false
 		}
-		verdict = check.Judge(check.History{Lane: lane, Queue: "nyc " + queue, Published: publisher.Published(), Appeared: appeared(nyc)})
+		verdict = check.Judge(check.History{Lane: lane.Name, Queue: "nyc " + lane.Queue, Published: publisher.Published(), Appeared: appeared(nyc)})
 		return verdict.Lost.Count == 0
 	})
 
@@ -94,82 +84,13 @@ func TestADestinationKilledBetweenPublishAndReceiptRepeatsNothingUnflagged(t *te
 	}
 }
 
-func startBroker(t *testing.T) (*embedded.Broker, string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := embedded.New(embedded.Config{})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- b.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	url := "amqp://guest:guest@" + l.Addr().String() + "/"
-	declare(t, url)
-	return b, url
-}
-
-func declare(t *testing.T, url string) {
-	t.Helper()
-	conn, err := amqp.Dial(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = ch.QueueDeclare(queue, true, false, false, false, nil)
-	if err = errors.Join(err, ch.ExchangeDeclare("orders", "topic", true, false, false, false, nil)); err != nil {
-		t.Fatal(err)
-	}
-	if err := ch.QueueBind(queue, "#", "orders", false, nil); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func startSites(ctx context.Context, t *testing.T, dir, amsURL, nycURL string) *parts.Federation {
-	t.Helper()
-	binary, err := parts.Build(ctx, dir, "cloudqueue/cmd/cloudqueue")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ports := [2]int{}
-	for i := range ports {
-		if ports[i], err = parts.FreePort(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sites, err := parts.NewFederation(ctx, parts.FederationConfig{Binary: binary, Dir: dir, Topology: fmt.Sprintf(`sites:
-  ams: {listen: ["127.0.0.1:%d"]}
-  nyc: {listen: ["127.0.0.1:%d"]}
-routes:
-  orders:
-    from: {site: ams, exchange: orders, keys: ["#"]}
-    to: [{site: nyc}]
-`, ports[0], ports[1]), Sites: []parts.SiteConfig{{Name: "ams", Broker: amsURL, Listen: ports[0]}, {Name: "nyc", Broker: nycURL, Listen: ports[1]}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(sites.Kill)
-	if err := sites.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return sites
-}
-
 func ready(b *embedded.Broker) int {
-	q, _ := b.Queue(queue)
+	q, _ := b.Queue(lane.Queue)
 	return q.Ready
 }
 
 func appeared(b *embedded.Broker) []check.Appearance {
-	return load.Appearances(b.Snapshot(queue), seed)
+	return load.Appearances(b.Snapshot(lane.Queue), seed)
 }
 
 func waitFor(ctx context.Context, t *testing.T, ok func() bool) {
