@@ -62,13 +62,19 @@ func logger(t *testing.T) func(string, ...any) {
 func run(t *testing.T, w *World, config Config) check.Report {
 	t.Helper()
 	config.Log = logger(t)
-	report, err := w.Run(t.Context(), config)
+	report, toll, err := w.Run(t.Context(), config)
 	t.Logf("\n%s", report)
+	if len(config.Plan) > 0 {
+		t.Logf("\n%s", toll)
+	}
 	if err != nil {
 		t.Error(err)
 	}
 	if !report.OK() {
 		t.Error("a guarantee is broken")
+	}
+	if len(toll) != len(config.Plan) {
+		t.Errorf("%d of %d strikes met %d messages in flight and were followed by deliveries", len(toll), len(config.Plan), enough)
 	}
 	if t.Failed() {
 		for _, site := range siteNames {

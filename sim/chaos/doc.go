@@ -10,7 +10,10 @@
 // them. What must hold then: nothing lost, nothing out of order, no duplicate without its flag (check.Report); and the
 // books, asked from the routers and read from their stores with every router stopped, count what the queues hold.
 //
-// Nothing consumes the destination queues during a run, so that they show every appearance exactly once.
+// Nothing consumes the destination queues during a run, so that they show every appearance exactly once. Beside each
+// stands a second queue that a watch consumes. A strike waits until at least 100 messages that pass its part are confirmed
+// and not consumed, for which the publishers hurry; the run's Toll says for every kind how many they were, and how long it
+// took until messages that were published after the strike came out of every queue behind the part.
 //
 // Start reading at the test, chaos_test.go.
 package chaos

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"cloudqueue/sim/check"
@@ -28,13 +29,12 @@ const settleTime = 3 * time.Minute
 // judges the queues, which it empties. Its report is not OK if a guarantee is broken; its error is about the run itself.
 //
 // It leaves the routers stopped; World.Restart starts them for another run.
-func (w *World) Run(ctx context.Context, config Config) (check.Report, error) {
+func (w *World) Run(ctx context.Context, config Config) (check.Report, Toll, error) {
 	publishers := w.publish(ctx, config)
-	err := newStriker(w, config.Log).run(ctx, config.Plan)
-	err = errors.Join(err, sleep(ctx, config.Quiet))
+	toll, err := w.execute(ctx, config, publishers)
 	err = errors.Join(err, publishers.finish())
 	if err != nil {
-		return check.Report{}, err
+		return check.Report{}, toll, err
 	}
 	settled := w.settle(ctx, publishers)
 	if settled != nil {
@@ -42,7 +42,19 @@ func (w *World) Run(ctx context.Context, config Config) (check.Report, error) {
 	}
 	report, err := w.judge(ctx, publishers)
 	report.Faultless = len(config.Plan) == 0
-	return report, err
+	return report, toll, err
+}
+
+// execute carries out the plan under the eyes of the watches.
+func (w *World) execute(ctx context.Context, config Config, p *publishers) (Toll, error) {
+	watches, stop, err := w.watch(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	s := newStriker(w, p, watches, config.Log)
+	err = s.run(ctx, config.Plan)
+	return s.toll, errors.Join(err, sleep(ctx, config.Quiet))
 }
 
 // Restart starts the routers again after a run, and returns when the lanes take messages.
@@ -57,6 +69,9 @@ func (w *World) Restart(ctx context.Context) error {
 type publishers struct {
 	byLane map[string]*load.Publisher
 	ended  chan error
+
+	mu      sync.Mutex // guards hurries: strikes overlap
+	hurries int        // strikes that wait until enough is in flight
 }
 
 func (w *World) publish(ctx context.Context, config Config) *publishers {
@@ -69,6 +84,16 @@ func (w *World) publish(ctx context.Context, config Config) *publishers {
 		go func() { p.ended <- publisher.Run(ctx) }()
 	}
 	return p
+}
+
+// hurry adds one to those who want everybody to publish as fast as confirms allow, or takes one away.
+func (p *publishers) hurry(wishes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hurries += wishes
+	for _, publisher := range p.byLane {
+		publisher.Hurry(p.hurries > 0)
+	}
 }
 
 // finish waits until every publish is confirmed.

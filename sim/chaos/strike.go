@@ -3,31 +3,10 @@ package chaos
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"cloudqueue/sim/parts"
 )
-
-// striker executes a plan. Each part is struck by one strike at a time; one that overlaps waits for the part.
-type striker struct {
-	world *World
-	log   func(format string, args ...any)
-	locks map[string]*sync.Mutex // by part; the map does not change
-
-	running sync.WaitGroup
-	mu      sync.Mutex // guards errs, which overlapping strikes add to
-	errs    []error
-}
-
-func newStriker(w *World, log func(string, ...any)) *striker {
-	s := &striker{world: w, log: log, locks: map[string]*sync.Mutex{}}
-	for _, kind := range Kinds {
-		s.locks[part(kind)] = new(sync.Mutex)
-	}
-	return s
-}
 
 // part names what a kind strikes.
 func part(k Kind) string {
@@ -40,43 +19,23 @@ func part(k Kind) string {
 	return string(k)
 }
 
-// run executes the plan and returns when every part is back.
-func (s *striker) run(ctx context.Context, plan []Strike) error {
-	for i, strike := range plan {
-		if err := sleep(ctx, strike.After); err != nil {
-			break
-		}
-		s.log("strike %d of %d: %s", i+1, len(plan), strike)
-		over := make(chan struct{})
-		s.running.Go(func() {
-			defer close(over)
-			s.note(strike, s.strike(ctx, strike))
-		})
-		if !strike.Overlap {
-			<-over
-		}
+// sites are those whose router or broker a kind strikes. Without etcd every router goes on: all of them must.
+func sites(k Kind) []string {
+	switch part(k) {
+	case string(KillAMS), string(KillSource):
+		return []string{"ams"}
+	case string(KillNYC):
+		return []string{"nyc"}
+	case string(KillSIN):
+		return []string{"sin"}
+	case string(KillTarget):
+		return []string{"nyc", "sin"}
 	}
-	s.running.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return errors.Join(append(s.errs, ctx.Err())...)
-}
-
-func (s *striker) note(strike Strike, err error) {
-	if err == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.errs = append(s.errs, fmt.Errorf("%s: %w", strike, err))
+	return siteNames
 }
 
 // strike does one thing to one part and brings it back.
-func (s *striker) strike(ctx context.Context, strike Strike) error {
-	lock := s.locks[part(strike.Kind)]
-	lock.Lock()
-	defer lock.Unlock()
-	w := s.world
+func (w *World) strike(ctx context.Context, strike Strike) error {
 	switch strike.Kind {
 	case KillAMS:
 		return kill(ctx, w.sites.Site("ams"), strike.Down)

@@ -21,7 +21,7 @@ type lane struct {
 
 func (l lane) name() string { return l.site + "/" + l.exchange }
 
-// outlet is a queue at a destination that nobody consumes.
+// outlet is a queue at a destination that nobody consumes, beside one that is watched.
 type outlet struct{ site, queue string }
 
 var lanes = []lane{
@@ -86,11 +86,11 @@ func (w *World) startBrokers(ctx context.Context) (err error) {
 // declare makes the exchanges and the destination queues.
 func (w *World) declare() error {
 	for _, l := range lanes {
-		if err := w.declareAt(l.site, l.exchange, ""); err != nil {
+		if err := w.declareAt(l.site, l.exchange); err != nil {
 			return err
 		}
 		for _, o := range l.outlets {
-			if err := w.declareAt(o.site, l.exchange, o.queue); err != nil {
+			if err := w.declareAt(o.site, l.exchange, o.queue, o.watched()); err != nil {
 				return err
 			}
 		}
@@ -98,16 +98,21 @@ func (w *World) declare() error {
 	return nil
 }
 
-// declareAt makes an exchange at a site, and a queue that gets everything from it unless queue is empty.
-func (w *World) declareAt(site, exchange, queue string) error {
+// declareAt makes an exchange at a site, and queues that get everything from it.
+func (w *World) declareAt(site, exchange string, queues ...string) error {
 	return onChannel(w.brokerURL(site), func(c *amqp.Channel) error {
-		if err := c.ExchangeDeclare(exchange, "topic", true, false, false, false, nil); err != nil || queue == "" {
+		if err := c.ExchangeDeclare(exchange, "topic", true, false, false, false, nil); err != nil {
 			return err
 		}
-		if _, err := c.QueueDeclare(queue, true, false, false, false, nil); err != nil {
-			return err
+		for _, queue := range queues {
+			if _, err := c.QueueDeclare(queue, true, false, false, false, nil); err != nil {
+				return err
+			}
+			if err := c.QueueBind(queue, "#", exchange, false, nil); err != nil {
+				return err
+			}
 		}
-		return c.QueueBind(queue, "#", exchange, false, nil)
+		return nil
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -35,6 +36,7 @@ type Publisher struct {
 	generator *Generator
 	finish    chan struct{}
 	once      sync.Once
+	hurried   atomic.Bool
 
 	// Owned by Run.
 	retries []uint64  // indexes whose outcome stayed unknown, oldest first
@@ -59,6 +61,9 @@ func NewPublisher(config PublisherConfig) *Publisher {
 
 // Finish lets Run end when everything published so far is confirmed. It may be called more than once.
 func (p *Publisher) Finish() { p.once.Do(func() { close(p.finish) }) }
+
+// Hurry lets Run publish as fast as confirms allow, whatever the Rate, until it is told false. Any goroutine may call it.
+func (p *Publisher) Hurry(hurried bool) { p.hurried.Store(hurried) }
 
 // Run publishes until Count messages or, after Finish, all of them are confirmed, however often the broker ends its
 // connection. It returns an error only when ctx ends first. A message that the broker returned is not repeated.
@@ -179,7 +184,7 @@ func (s *session) due(now time.Time) (wait time.Duration, mayPublish bool) {
 		return time.Second, false
 	case s.config.MaxAhead > 0 && s.fresh-s.config.Consumed() >= s.config.MaxAhead:
 		return look, false
-	case s.config.Rate <= 0:
+	case s.config.Rate <= 0 || s.hurried.Load():
 		return 0, true
 	}
 	if wait = s.next.Sub(now); wait > 0 {
@@ -217,7 +222,7 @@ func (s *session) take(now time.Time) uint64 {
 
 // pace sets when the next new message is due. After an interruption the missed ones are not made up for in a burst.
 func (s *session) pace(now time.Time) {
-	if s.config.Rate <= 0 {
+	if s.config.Rate <= 0 || s.hurried.Load() {
 		return
 	}
 	const slack = 50 * time.Millisecond
