@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"cloudqueue/federation"
 )
@@ -115,9 +116,16 @@ func (b *Broker) disown(p part) bool {
 type Status struct {
 	Consuming  federation.PartState // running, connecting, down, closed
 	Publishing federation.PartState // the same, or alarm: the broker takes nothing
+
+	ConsumingRetry, PublishingRetry time.Time // of the next attempt; zero while connected or trying
+
+	Product, Version string // what the broker said of itself last; empty before the first connection
 }
 
 // Status may be called at any time.
 func (b *Broker) Status() Status {
-	return Status{Consuming: b.consuming.status(), Publishing: b.publishing.status()}
+	s := Status{Consuming: b.consuming.status(), Publishing: b.publishing.status()}
+	s.ConsumingRetry, _, _ = b.consuming.about()
+	s.PublishingRetry, s.Product, s.Version = b.publishing.about()
+	return s
 }

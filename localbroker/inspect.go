@@ -78,8 +78,7 @@ func (i *inspection) add(subject string, level Level, text, fix string) {
 }
 
 func (i *inspection) connection(s *session) {
-	product, _ := s.client.Properties["product"].(string)
-	version, _ := s.client.Properties["version"].(string)
+	product, version := s.broker()
 	i.add("connection", Good, fmt.Sprintf("%s %s, frames of %d bytes, heartbeat %v", product, version, s.client.Config.FrameSize, s.client.Config.Heartbeat), "")
 	offered, _ := s.client.Properties["capabilities"].(amqp.Table)
 	for _, name := range []string{"publisher_confirms", "basic.nack", "consumer_cancel_notify", "connection.blocked"} {

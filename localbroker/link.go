@@ -20,9 +20,12 @@ type link struct {
 	target *target
 	box    *stateBox
 
-	mu      sync.Mutex // guards session and changed
+	mu      sync.Mutex // guards what follows
 	session *session   // nil while there is none
 	changed signal
+	next    time.Time // of the next attempt; zero while there is a session or an attempt
+	product string    // what the broker said of itself last
+	version string
 }
 
 const (
@@ -45,7 +48,9 @@ func (l *link) run(ctx context.Context) {
 		pause := retry.next()
 		reason, fix := explainConnection(err)
 		l.box.set(stateDown, reason, fix)
+		l.setNext(time.Now().Add(pause))
 		wait(ctx, pause, nil)
+		l.setNext(time.Time{})
 	}
 	l.box.set(stateClosed, "", "")
 }
@@ -74,10 +79,19 @@ func (l *link) serve(ctx context.Context) error {
 	return s.wire.reason()
 }
 
+func (l *link) setNext(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next = at
+}
+
 func (l *link) publish(s *session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.session = s
+	if s != nil {
+		l.product, l.version = s.broker()
+	}
 	l.changed.fire()
 }
 
@@ -101,6 +115,13 @@ func (l *link) wait(ctx context.Context, wake <-chan struct{}) (*session, error)
 }
 
 var errWoken = errors.New("something else to do")
+
+// about fills in what is known beside the state.
+func (l *link) about() (nextRetry time.Time, product, version string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.next, l.product, l.version
+}
 
 // status is the state, with the alarm of the session laid over it.
 func (l *link) status() federation.PartState {

@@ -190,3 +190,10 @@ func (s *session) limit(what string, done <-chan error) error {
 		}
 	}
 }
+
+// broker is what the other end says that it is.
+func (s *session) broker() (product, version string) {
+	product, _ = s.client.Properties["product"].(string)
+	version, _ = s.client.Properties["version"].(string)
+	return product, version
+}
