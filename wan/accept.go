@@ -39,6 +39,9 @@ func (e *Endpoint) admit(ctx context.Context, qc *quic.Conn) {
 		return
 	}
 	defer e.leaveSite(peer.Site)
+	if n := e.neighbour(peer.Site); n != nil {
+		n.isBack()
+	}
 	stop := context.AfterFunc(ctx, func() { qc.CloseWithError(quic.ApplicationErrorCode(codeDone), string(e.cfg.Site)+" is stopping") })
 	o, serve, err := e.receive(ctx, qc, peer.Site)
 	if err != nil {

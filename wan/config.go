@@ -39,10 +39,14 @@ type Config struct {
 	HandshakeTimeout, HelloTimeout time.Duration
 	// GreetTimeout bounds Handler.Greet (4 s: below HelloTimeout, so that the peer hears why).
 	GreetTimeout time.Duration
-	// RedialMin and RedialMax bound the pause before a redial, which has full jitter (0.5 s and 30 s).
+	// RedialMin and RedialMax bound the pause before a redial, which has full jitter (0.5 s and 5 s: what users wait at most after a peer that cannot dial us is
+	// back; an attempt on a peer that is away is some 10 KB).
 	RedialMin, RedialMax time.Duration
-	// TakeOver is how long the higher site id leaves the dialling to the lower one (10 s: about three attempts of the lower one).
+	// TakeOver is how long the higher site id leaves the dialling to the lower one after the loss of a link (10 s: about three attempts of the lower one).
 	TakeOver time.Duration
+	// HeadStart is the same for a peer that is new to us, as all are when a router starts (1 s: the lower one, when it is there, needs a few round trips; when it
+	// has given up on us for a while it does not know that we are back).
+	HeadStart time.Duration
 	// AckDelay is how long an answer may wait for others to share its frame (0.5 ms); 64 answers do not wait. Negative: not at all. Measured with
 	// BenchmarkThroughput1KiB: 2, 1 and 0.5 ms cost the same CPU a frame, and with 64 frames unanswered 0.5 ms moves 1.5 times as many as 2 ms.
 	AckDelay time.Duration
@@ -90,7 +94,7 @@ func (c *Config) fill() {
 		std   time.Duration
 	}{
 		{&c.Heartbeat, time.Second}, {&c.DeadAfter, 3500 * time.Millisecond}, {&c.HandshakeTimeout, 3 * time.Second}, {&c.HelloTimeout, 5 * time.Second},
-		{&c.GreetTimeout, 4 * time.Second}, {&c.RedialMin, 500 * time.Millisecond}, {&c.RedialMax, 30 * time.Second}, {&c.TakeOver, 10 * time.Second},
+		{&c.GreetTimeout, 4 * time.Second}, {&c.RedialMin, 500 * time.Millisecond}, {&c.RedialMax, 5 * time.Second}, {&c.TakeOver, 10 * time.Second}, {&c.HeadStart, time.Second},
 		{&c.AckDelay, 500 * time.Microsecond}, {&c.StalledAfter, 10 * time.Second},
 	} {
 		if *d.value == 0 {

@@ -60,16 +60,21 @@ func TestTheLowerSiteDialsAndTheHigherTakesOver(t *testing.T) {
 		toNyc.Addresses = []string{"10.0.0.99:1000"} // wrong, so that ams cannot
 		ams.start(toNyc)
 		nyc.start(ams.peer())
-
-		sleep(9900 * time.Millisecond)
-		if ups, _ := nyc.handler.counts(); ups != 0 {
-			t.Error("nyc dialled before its time")
+		takesOver := func(after time.Duration, ups int) {
+			t.Helper()
+			sleep(after - 100*time.Millisecond)
+			if got, _ := nyc.handler.counts(); got != ups {
+				t.Errorf("nyc dialled before its time of %s", after)
+			}
+			sleep(time.Second)
+			if s := nyc.status(ams); s.State != StateRunning || !nyc.link(ams).dialled {
+				t.Errorf("%s %q", s.State, s.Reason)
+			}
 		}
-		sleep(time.Second)
 
-		if s := nyc.status(ams); s.State != StateRunning || !nyc.link(ams).dialled {
-			t.Errorf("%s %q", s.State, s.Reason)
-		}
+		takesOver(nyc.endpoint.cfg.HeadStart, 0)
+		nyc.link(ams).Close("test")
+		takesOver(nyc.endpoint.cfg.TakeOver, 1)
 	})
 }
 

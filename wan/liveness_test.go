@@ -39,7 +39,7 @@ func TestAPartitionEndsTheLinkOnBothSidesAndItHeals(t *testing.T) {
 
 		sleep(25 * time.Second)
 		w.net.cut(ams.host, nyc.host, false)
-		sleep(30 * time.Second) // the longest pause
+		sleep(10 * time.Second) // the longest pause, and an attempt before it
 
 		for s, peer := range map[*site]*site{ams: nyc, nyc: ams} {
 			if got := s.status(peer).State; got != StateRunning {

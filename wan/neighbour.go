@@ -38,6 +38,7 @@ type neighbour struct {
 	attempt   *attempt // our own dialling in progress
 	accepting int      // accepted handshakes that may become the link
 	failures  int      // since the last steady link
+	away      bool     // the last attempt found nobody
 	next      time.Time
 	wasUp     bool
 	hello     federation.Hello // the latest of the peer
@@ -64,14 +65,14 @@ func (a *attempt) drop() {
 func newNeighbour(e *Endpoint, p Peer) *neighbour {
 	n := &neighbour{e: e, site: p.Site, peer: p, wake: make(chan struct{}, 1), handshake: make(chan struct{}, 1), since: time.Now()}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.next = time.Now().Add(n.patience())
+	n.next = time.Now().Add(n.patience(e.cfg.HeadStart))
 	return n
 }
 
-// patience is how long we leave the dialling to the peer.
-func (n *neighbour) patience() time.Duration {
+// patience is how long we leave the dialling to the peer: d when it goes first.
+func (n *neighbour) patience(d time.Duration) time.Duration {
 	if n.peer.PeerDials && n.site < n.e.cfg.Site {
-		return n.e.cfg.TakeOver
+		return d
 	}
 	return 0
 }
@@ -84,7 +85,7 @@ func (n *neighbour) set(p Peer) {
 	n.peer = p
 	if !same {
 		n.failures = 0
-		n.next = time.Now().Add(n.patience())
+		n.next = time.Now().Add(n.patience(n.e.cfg.HeadStart))
 		if n.attempt != nil {
 			n.attempt.drop()
 		}
@@ -163,11 +164,27 @@ func (n *neighbour) failed(a *attempt, err error) {
 	}
 	n.failures++
 	n.next = time.Now().Add(n.e.pause(n.failures))
+	n.away = unanswered(err)
 	if n.goodbye && unanswered(err) {
 		return // it said why
 	}
 	n.goodbye = false
 	n.say(explain(err, n.e.cfg.Site, n.site))
+}
+
+// isBack: the peer came to us with its certificate. When we were waiting for it to be there, the pauses begin anew; that happens once for each time that nobody
+// answered, so that a peer that comes and is refused is not dialled without end. What it came for may be the link, and then nothing is dialled.
+func (n *neighbour) isBack() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.link != nil || !n.away {
+		return
+	}
+	n.away, n.failures = false, 0
+	if next := time.Now().Add(n.e.pause(1)); next.Before(n.next) {
+		n.next = next
+		poke(n.wake)
+	}
 }
 
 // say notes why there is no link, and logs it when it is something else than before. It needs n.mu.
@@ -188,7 +205,7 @@ func (n *neighbour) ended(l *Link, err error) {
 		n.failures = 0
 	}
 	n.failures = min(n.failures+1, flapping) // it was up: the peer is there, so a restart of it is not waited out
-	n.next = time.Now().Add(max(n.patience(), n.e.pause(n.failures)))
+	n.next = time.Now().Add(max(n.patience(n.e.cfg.TakeOver), n.e.pause(n.failures)))
 	if n.reason, n.fix = explain(err, n.e.cfg.Site, n.site); l.drain.byPeer() {
 		n.goodbye = true
 		n.reason, n.fix = string(n.site)+" stopped cleanly; waiting for it", "start the router of "+string(n.site)+" again if it shall run"
