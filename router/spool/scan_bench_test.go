@@ -1,0 +1,24 @@
+package spool
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+)
+
+// BenchmarkScanOfASpoiledTail is what an opening after a power failure does with what a disk left behind the last good group.
+func BenchmarkScanOfASpoiledTail(b *testing.B) {
+	const size = 64 << 20
+	segment := make([]byte, size)
+	if _, err := rand.NewChaCha8([32]byte{1}).Read(segment); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		e, err := newScanner(memoryReader{bytes.NewReader(segment)}, fuzzHeader).finish(b.Context())
+		if err != nil || e.resume != 0 || e.clean {
+			b.Fatalf("%+v, %v", e, err)
+		}
+	}
+}
