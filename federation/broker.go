@@ -40,7 +40,7 @@ const (
 	Returned
 	// Nacked: the broker refused it (basic.nack); a queue may hold a copy (a fan-out of which one queue was full).
 	Nacked
-	// Unknown: the channel ended first. With Code 403, 404 or 406 some publish that was unanswered then closed it.
+	// Unknown: the channel ended first; the broker may have it. With Code 403, 404 or 406 some publish that was unanswered then closed it.
 	Unknown
 	// Refused: this publish alone was unanswered when the broker closed the channel with Code; no queue holds a copy.
 	Refused

@@ -116,9 +116,9 @@ func (s *JournalState) Next() Offset { return s.last + 1 }
 // Unfinished is the number of offsets between done and the last taken, both outcomes to come and come early.
 func (s *JournalState) Unfinished() int { return len(s.slots) }
 
-// Take takes offset n, of a batch sealed in epoch seal that Judge let pass, and says what to do with it. Only StepPublish,
-// StepFlagged and StepParked take it; after the others nothing has changed.
-func (s *JournalState) Take(n Offset, seal Epoch) Step {
+// Look says what Take would, and changes nothing: who looks, publishes and takes only what was handed to the broker leaves no offset
+// taken that certainly was not published.
+func (s *JournalState) Look(n Offset, seal Epoch) Step {
 	switch {
 	case s.known && n <= s.last:
 		return StepPast
@@ -128,19 +128,29 @@ func (s *JournalState) Take(n Offset, seal Epoch) Step {
 		return StepConflict
 	}
 	if _, parked := s.parked[n]; parked {
-		s.take(n, seal, slot{state: slotEnded, end: EndParked})
-		s.settle()
 		return StepParked
 	}
-	if n > s.durable.Reserved {
+	switch {
+	case n > s.durable.Reserved:
 		return StepReserve
-	}
-	flagged := n <= s.flagTo
-	s.take(n, seal, slot{flagged: flagged})
-	if flagged {
+	case n <= s.flagTo:
 		return StepFlagged
 	}
 	return StepPublish
+}
+
+// Take takes offset n, of a batch sealed in epoch seal that Judge let pass, and says what to do with it. Only StepPublish,
+// StepFlagged and StepParked take it; after the others nothing has changed.
+func (s *JournalState) Take(n Offset, seal Epoch) Step {
+	step := s.Look(n, seal)
+	switch step {
+	case StepParked:
+		s.take(n, seal, slot{state: slotEnded, end: EndParked})
+		s.settle()
+	case StepPublish, StepFlagged:
+		s.take(n, seal, slot{flagged: step == StepFlagged})
+	}
+	return step
 }
 
 func (s *JournalState) take(n Offset, seal Epoch, as slot) {

@@ -65,6 +65,23 @@ func TestNothingIsPublishedAboveTheDurableReserved(t *testing.T) {
 	wantSteps(t, s, 3, 1, StepPublish, StepPublish, StepReserve)
 }
 
+func TestALookTakesNothing(t *testing.T) {
+	s := freshJournal(t, 1)
+	before := s.Mark()
+	for range 2 {
+		if got := s.Look(1, 1); got != StepPublish {
+			t.Errorf("look at 1: step %d, want %d", got, StepPublish)
+		}
+	}
+	if got := s.Look(2, 1); got != StepWait {
+		t.Errorf("look at 2: step %d, want %d", got, StepWait)
+	}
+	if diff := cmp.Diff(before, s.Mark()); diff != "" || s.Next() != 1 || s.Unfinished() != 0 {
+		t.Errorf("after a look: next %d, unfinished %d, mark (-want +got):\n%s", s.Next(), s.Unfinished(), diff)
+	}
+	wantSteps(t, s, 1, 1, StepPublish, StepReserve)
+}
+
 func TestOffsetsAreTakenInOrderWithinTheLimit(t *testing.T) {
 	s := NewJournalState(2)
 	s.Adopt(Sync{Join: 1, FirstStore: true})

@@ -103,7 +103,10 @@ func publishAll(r *real, p *localbroker.Publisher, all []federation.Message) (co
 		for i, m := range pending[:n] {
 			told.Add(1)
 			sent++
-			p.Publish(r.ctx, incarnation, m, func(o federation.Outcome) { results[i] = o; told.Done() })
+			results[i].Kind = federation.Unknown
+			if p.Publish(r.ctx, incarnation, m, func(o federation.Outcome) { results[i] = o; told.Done() }) != nil {
+				told.Done() // not sent
+			}
 		}
 		told.Wait()
 		var again []federation.Message
@@ -246,7 +249,7 @@ func TestRealOwnerLockWaitsForTheEndOfACutChannel(t *testing.T) {
 	published := 0
 	for ; published < 2000; published++ {
 		told.Add(1)
-		p.Publish(r.ctx, incarnation, message("", r.name, "first"), func(federation.Outcome) { told.Done() })
+		must(t, p.Publish(r.ctx, incarnation, message("", r.name, "first"), func(federation.Outcome) { told.Done() }))
 	}
 	r.stop()
 	r.proxy.cut()

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"cloudqueue/federation"
-	"cloudqueue/localbroker/amqpwire"
 )
 
 // Publisher publishes on one channel, with the owner lock held by that channel itself. Each channel is an incarnation; when it ends,
@@ -24,9 +23,8 @@ type Publisher struct {
 	mu          sync.Mutex // guards what follows, between the callers, run and the reading goroutine
 	current     *tenure    // nil while there is none
 	incarnation uint64
-	told        []settled // to be told by run, in order; bounded by two windows and the callers of Publish
+	told        []settled // to be told by run, in order; bounded by two windows
 	closed      bool
-	over        bool   // run has ended
 	changed     signal // the window has room, or the incarnation is over
 }
 
@@ -103,83 +101,6 @@ func (p *Publisher) tryAcquire(ctx context.Context) (uint64, error) {
 	return 0, errWoken
 }
 
-// Publish sends m as mandatory and later calls outcome exactly once, from the publisher's one goroutine, in no promised order. It waits
-// while the window is full, the socket is behind or the broker has an alarm. When the incarnation is over, or ctx ends before m was sent, the outcome is
-// Unknown. m must not change before its outcome. outcome must not block and must not publish. Two messages that are equal in every
-// byte and unanswered at the same time may both end Unknown with code 312, when the broker returns one of them.
-func (p *Publisher) Publish(ctx context.Context, incarnation uint64, m federation.Message, outcome func(federation.Outcome)) {
-	c := amqpwire.Content{Exchange: m.Exchange, Key: m.RoutingKey, Mandatory: true, Properties: m.Properties, Body: m.Body}
-	for {
-		changed := p.try(incarnation, m, &c, outcome)
-		if changed == nil {
-			return
-		}
-		select { // after changed it is tried again
-		case <-changed:
-		case <-ctx.Done():
-			p.mu.Lock()
-			p.settle(outcome, federation.Outcome{Kind: federation.Unknown, Text: "not sent: " + ctx.Err().Error()})
-			p.mu.Unlock()
-			return
-		}
-	}
-}
-
-// try sends m or settles it, or gives what to wait for.
-func (p *Publisher) try(incarnation uint64, m federation.Message, c *amqpwire.Content, outcome func(federation.Outcome)) <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := p.current
-	if t == nil || t.incarnation != incarnation {
-		p.settle(outcome, federation.Outcome{Kind: federation.Unknown, Text: "the channel is over"})
-		return nil
-	}
-	if t.window.full() || len(p.told) >= len(t.window.slots) {
-		return p.changed.wait()
-	}
-	if text := t.tooLarge(c); text != "" {
-		p.settle(outcome, federation.Outcome{Kind: federation.TooLarge, Text: text})
-		return nil
-	}
-	changed, err := t.ch.wire.publish(t.session.client.Config.FrameSize, c)
-	if err != nil {
-		p.settle(outcome, federation.Outcome{Kind: federation.Unknown, Text: err.Error()})
-		return nil
-	}
-	if changed == nil {
-		t.window.add(m, outcome)
-	}
-	return changed
-}
-
-// tooLarge says why a message cannot be sent; empty when it can.
-func (t *tenure) tooLarge(c *amqpwire.Content) string {
-	limit := t.publisher.broker.cfg.MaxMessageSize
-	if shown := t.session.bodyLimit.Load(); shown > 0 {
-		limit = min(limit, shown)
-	}
-	frameMax := t.session.client.Config.FrameSize
-	switch {
-	case len(c.Exchange) > federation.MaxShortString || len(c.Key) > federation.MaxShortString:
-		return fmt.Sprintf("the exchange or the routing key has more than %d bytes", federation.MaxShortString)
-	case int64(len(c.Body)) > limit:
-		return fmt.Sprintf("the body has %d bytes, over the limit of %d", len(c.Body), limit)
-	case !c.FitsHeader(frameMax):
-		return fmt.Sprintf("the properties have %d bytes, over what fits a frame of %d", len(c.Properties), frameMax)
-	}
-	return ""
-}
-
-// settle queues an outcome to be told. The caller holds mu.
-func (p *Publisher) settle(outcome func(federation.Outcome), result federation.Outcome) {
-	if p.over {
-		go outcome(result) // run has ended; the caller may hold what outcome needs, so not from here
-		return
-	}
-	p.told = append(p.told, settled{outcome, result})
-	wakeUp(p.wake)
-}
-
 // run tells outcomes until ctx ends or Close.
 func (p *Publisher) run(ctx context.Context) {
 	for {
@@ -222,9 +143,6 @@ func (p *Publisher) retire(ctx context.Context) {
 	if t != nil {
 		p.release(ctx, t)
 	}
-	p.mu.Lock()
-	p.over = true
-	p.mu.Unlock()
 	p.tell()
 	p.box.set(stateClosed, "", "")
 	p.quitOnce()

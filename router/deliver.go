@@ -16,7 +16,9 @@ type deliverer struct {
 	pub         Publisher
 	incarnation uint64
 	acquired    bool
-	outcomes    chan published // capacity PublishWindow: never blocks the broker's goroutine
+	errand      *errand         // what the broker was asked and has not answered; nil: nothing
+	more        <-chan struct{} // closed when the broker may take more; nil: it does
+	outcomes    chan published  // capacity PublishWindow: never blocks the broker's goroutine
 	items       map[federation.Offset]*item
 	turn        *arrival // the batch that is being published; guarded by mu
 	unconfirmed int      // items without an outcome
@@ -73,12 +75,14 @@ func (l *inLane) run(ctx context.Context) {
 	defer timer.Stop()
 	for !l.finished() {
 		l.advance(ctx, taking)
+		more := l.more
 		timer.Reset(l.nextLook())
 		// Any ready order gives the same result: advance looks at everything.
 		select {
 		case <-ctx.Done():
 			return
 		case <-l.wake:
+		case <-more:
 		case p := <-l.outcomes:
 			l.take(p)
 		case <-l.commitDone():
@@ -116,7 +120,7 @@ func (l *inLane) untilStopping(ctx context.Context) (context.Context, context.Ca
 	return out, cancel
 }
 
-// advance does all that can be done now. The broker is waited for while taking lasts, the store until ctx ends.
+// advance does all that can be done now. The broker is asked while taking lasts; the store is waited for until ctx ends.
 func (l *inLane) advance(ctx, taking context.Context) {
 	l.takeWaiting()
 	l.route = l.r.inboundRoute(l.key.lane)

@@ -34,7 +34,7 @@ func unflagged(list []string) []string {
 	return out
 }
 
-func TestARefusedMessageIsFoundThoughLaterPublishesFailWithoutACode(t *testing.T) {
+func TestARefusedMessageIsFoundAmongWhatWasSentBeforeItsChannelWasClosed(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		l := s.begun(7)
 		s.broker.poison = "m100"
@@ -52,6 +52,74 @@ func TestARefusedMessageIsFoundThoughLaterPublishesFailWithoutACode(t *testing.T
 		}
 		if parked := s.spool.Parked(); len(parked) != 1 || parked[0].ID.Offset != 100 || parked[0].Reason != ReasonRefused {
 			t.Errorf("parked: %+v", parked)
+		}
+	})
+}
+
+func TestReceiptsAndJournalGoOnDuringAnAlarm(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.begun(7)
+		s.broker.silent = true
+		v, later := &verdicts{}, &verdicts{}
+		s.router.Copy(l, s.copyOf(7, 1, "a", "b"), v.answer)
+		synctest.Wait()
+		end := s.broker.setAlarm()
+		s.router.Copy(l, s.copyOf(7, 3, "c"), later.answer)
+		synctest.Wait()
+
+		s.broker.publishers[0].answer() // what it had taken before
+		time.Sleep(2 * journalPause)
+		synctest.Wait()
+
+		if diff := cmp.Diff([]federation.Verdict{federation.OK}, v.all()); diff != "" {
+			t.Errorf("answers during the alarm (-want +got):\n%s", diff)
+		}
+		if receipts := framesOf[federation.Receipt](l); len(receipts) == 0 || receipts[len(receipts)-1].Done != 2 {
+			t.Errorf("receipts during the alarm: %+v", receipts)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := s.router.InLanes()[0]; got.State != "held" || got.Reason == "" || got.Fix == "" {
+			t.Errorf("lane during the alarm %+v", got.Condition)
+		}
+		s.broker.mu.Lock()
+		s.broker.silent = false
+		s.broker.mu.Unlock()
+		end()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"a", "b", "c"}, s.broker.bodies()); diff != "" {
+			t.Errorf("appeared (-want +got):\n%s", diff)
+		}
+		if got := s.router.InLanes()[0]; got.State != "running" || len(later.all()) != 1 {
+			t.Errorf("lane after the alarm %+v, answers %v", got.Condition, later.all())
+		}
+	})
+}
+
+func TestOnlyWhatMayHaveBeenSentIsFlaggedAfterALostChannel(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.begun(7)
+		s.broker.silent = true
+		s.router.Copy(l, s.copyOf(7, 1, "a", "b"), (&verdicts{}).answer)
+		synctest.Wait()
+		end := s.broker.setAlarm()
+		s.router.Copy(l, s.copyOf(7, 3, "c", "d"), (&verdicts{}).answer)
+		synctest.Wait()
+
+		s.broker.mu.Lock()
+		s.broker.silent = false
+		s.broker.mu.Unlock()
+		s.broker.publishers[0].lose()
+		end()
+		time.Sleep(time.Second)
+		synctest.Wait()
+
+		if diff := cmp.Diff([]string{"a*", "b*", "c", "d"}, s.broker.bodies()); diff != "" {
+			t.Errorf("appeared (-want +got):\n%s", diff)
+		}
+		if got := s.router.InLanes()[0]; got.Counters.Flagged != 2 {
+			t.Errorf("counters %+v", got.Counters)
 		}
 	})
 }

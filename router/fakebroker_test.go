@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -14,12 +15,12 @@ type fakeBroker struct {
 	mu         sync.Mutex
 	consumers  map[string]*fakeConsumer
 	publishers []*fakePublisher
-	appeared   []string // bodies in the order of their publish; flagged ones with a star
-	poison     string   // a body that closes its channel with 406
-	silent     bool     // takes and answers nothing
-	alarm      bool     // takes nothing
-	missing    bool     // has no exchange
-	limit      int      // of a body; 0: none
+	appeared   []string      // bodies in the order of their publish; flagged ones with a star
+	poison     string        // a body that closes its channel with 406
+	silent     bool          // takes and answers nothing
+	alarm      chan struct{} // takes nothing until this is closed; nil: no alarm
+	missing    bool          // has no exchange
+	limit      int           // of a body; 0: none
 }
 
 func newFakeBroker() *fakeBroker { return &fakeBroker{consumers: map[string]*fakeConsumer{}} }
@@ -53,6 +54,20 @@ func (b *fakeBroker) CheckExchange(context.Context, string, string) error {
 		return ErrExchangeMissing
 	}
 	return nil
+}
+
+// setAlarm begins an alarm; what it gives ends it.
+func (b *fakeBroker) setAlarm() (end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	alarm := make(chan struct{})
+	b.alarm = alarm
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.alarm = nil
+		close(alarm)
+	}
 }
 
 func (b *fakeBroker) bodies() []string {
@@ -131,23 +146,19 @@ func (p *fakePublisher) Acquire(context.Context) (uint64, error) {
 	return p.incarnation, nil
 }
 
-func (p *fakePublisher) Publish(ctx context.Context, incarnation uint64, m federation.Message, outcome func(federation.Outcome)) {
+func (p *fakePublisher) TryPublish(incarnation uint64, m federation.Message, outcome func(federation.Outcome)) (again <-chan struct{}, err error) {
 	b := p.broker
 	b.mu.Lock()
-	if b.alarm {
-		b.mu.Unlock()
-		<-ctx.Done()
-		outcome(federation.Outcome{Kind: federation.Unknown, Text: "not sent"})
-		return
-	}
 	defer b.mu.Unlock()
 	if incarnation != p.incarnation {
-		go outcome(federation.Outcome{Kind: federation.Unknown, Text: "the channel is over"})
-		return
+		return nil, errors.New("the channel is over")
+	}
+	if b.alarm != nil {
+		return b.alarm, nil
 	}
 	if b.limit > 0 && len(m.Body) > b.limit {
 		outcome(federation.Outcome{Kind: federation.TooLarge, Text: "over the limit"})
-		return
+		return nil, nil
 	}
 	body := string(m.Body)
 	if string(m.Properties) == "duplicate" {
@@ -160,6 +171,21 @@ func (p *fakePublisher) Publish(ctx context.Context, incarnation uint64, m feder
 	case !p.answering && !b.silent:
 		p.answering = true
 		go p.answer()
+	}
+	return nil, nil
+}
+
+func (p *fakePublisher) Publish(ctx context.Context, incarnation uint64, m federation.Message, outcome func(federation.Outcome)) error {
+	for {
+		again, err := p.TryPublish(incarnation, m, outcome)
+		if again == nil {
+			return err
+		}
+		select {
+		case <-again:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
@@ -180,6 +206,17 @@ func (p *fakePublisher) answer() {
 	p.open = nil
 }
 
+// lose ends the channel without a reason; of what is open nothing appeared.
+func (p *fakePublisher) lose() {
+	p.broker.mu.Lock()
+	defer p.broker.mu.Unlock()
+	for _, o := range p.open {
+		o.outcome(federation.Outcome{Kind: federation.Unknown, Text: "lost"})
+	}
+	p.open = nil
+	p.incarnation++
+}
+
 // close ends the channel over the poisoned publish. Callers hold the broker's mu.
 func (p *fakePublisher) close(at int) {
 	kind := federation.Unknown
@@ -196,6 +233,13 @@ func (p *fakePublisher) close(at int) {
 	p.incarnation++
 }
 
-func (p *fakePublisher) State() federation.PartState { return federation.PartState{State: "running"} }
+func (p *fakePublisher) State() federation.PartState {
+	p.broker.mu.Lock()
+	defer p.broker.mu.Unlock()
+	if p.broker.alarm != nil {
+		return federation.PartState{State: "alarm", Reason: "the broker has an alarm: memory", Fix: "free memory"}
+	}
+	return federation.PartState{State: "running"}
+}
 
 func (p *fakePublisher) Close(context.Context) error { return nil }

@@ -40,8 +40,12 @@ type Consumer interface {
 type Publisher interface {
 	// Acquire waits until the channel is open and the lock is held; its error is the context's.
 	Acquire(ctx context.Context) (incarnation uint64, err error)
-	// Publish calls outcome exactly once, later or at once. Nothing is sent for an incarnation that is over.
-	Publish(ctx context.Context, incarnation uint64, m federation.Message, outcome func(federation.Outcome))
+	// TryPublish sends m, calls outcome exactly once, later or at once, and never waits. Unless both results are nil nothing of m was
+	// or will be sent, and outcome is never called: with again the broker takes nothing more at this moment, and m may be tried
+	// once more when it is closed; an error says that the incarnation is over.
+	TryPublish(incarnation uint64, m federation.Message, outcome func(federation.Outcome)) (again <-chan struct{}, err error)
+	// Publish is TryPublish that waits; its error is also the context's.
+	Publish(ctx context.Context, incarnation uint64, m federation.Message, outcome func(federation.Outcome)) error
 	State() federation.PartState
 	Close(ctx context.Context) error
 }

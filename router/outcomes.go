@@ -9,6 +9,26 @@ import (
 	"cloudqueue/topology"
 )
 
+// Reasons of parking (G9), a fixed set.
+const (
+	ReasonUnroutable    = "unroutable"     // no queue is bound for it (312)
+	ReasonRefused       = "refused"        // the broker closed the channel over it (406)
+	ReasonTooLarge      = "too large"      // over the broker's frame or message size, or the route's
+	ReasonBadProperties = "bad properties" // not valid AMQP properties, or a header of ours that cannot be merged
+)
+
+// AMQP reply codes that close a channel over one publish (section 1.1 of the specification). The first two speak of the
+// place, the last of the message.
+const (
+	codeAccessRefused = 403
+	codeNotFound      = 404
+	codePrecondition  = 406
+)
+
+func closesOverPublish(code uint16) bool {
+	return code == codeAccessRefused || code == codeNotFound || code == codePrecondition
+}
+
 // take reads the outcome of a publish. Only a confirm without a return, or a durable PARK, ends the offset.
 func (l *inLane) take(p published) {
 	l.unconfirmed--
@@ -73,7 +93,7 @@ func (l *inLane) fail(it *item) {
 }
 
 // lostChannel: nobody knows whether the broker has it. When some publish closed the channel, halves of what was
-// unanswered are tried until that one is alone. Outcomes of what was not even sent come last, and tell no code.
+// unanswered are tried until that one is alone.
 func (l *inLane) lostChannel(it *item, o federation.Outcome) {
 	l.acquired = false
 	l.fail(it)

@@ -224,7 +224,9 @@ func (r *Router) publishOnce(ctx context.Context, m federation.Message) error {
 		return err
 	}
 	done := make(chan federation.Outcome, 1)
-	r.redriver.Publish(ctx, incarnation, m, func(o federation.Outcome) { done <- o })
+	if err := r.redriver.Publish(ctx, incarnation, m, func(o federation.Outcome) { done <- o }); err != nil {
+		return err
+	}
 	select {
 	case o := <-done:
 		if o.Kind != federation.Confirmed {

@@ -54,7 +54,7 @@ const drained = noRoutes + `routes:
 func TestAStopDoesNotWaitForTheBrokersAlarm(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		l := s.begun(7)
-		s.broker.alarm = true
+		s.broker.setAlarm()
 		v := &verdicts{}
 		s.router.Copy(l, s.copyOf(7, 1, "a", "b"), v.answer)
 		synctest.Wait()
