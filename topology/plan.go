@@ -19,6 +19,8 @@ type Plan struct {
 	Removed int      // objects of the old document (sites, links, routes) that go
 	Objects int      // objects of the old document
 
+	OldDigest [32]byte // of the old document: what accept-stranding names; zero when there is none
+
 	accepted bool // the new document names the old one under accept-stranding
 }
 
@@ -74,7 +76,7 @@ func MakePlan(old, new *Document) *Plan {
 	if old == nil {
 		old = &Document{federation: new.federation, classes: builtinClasses[:]}
 	}
-	p := &Plan{Objects: len(old.sites) + len(old.routes), accepted: new.acceptsReplacing(old)}
+	p := &Plan{Objects: len(old.sites) + len(old.routes), accepted: new.acceptsReplacing(old), OldDigest: old.digest}
 	c := comparison{plan: p, old: old, new: new, does: map[federation.SiteID][]string{}}
 	c.compareHead()
 	c.compareSites()
@@ -87,8 +89,8 @@ func MakePlan(old, new *Document) *Plan {
 // Empty tells whether nothing changes.
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
 
-// Check tells whether the plan may be carried out: ErrRefused, ErrStrands or ErrMassRemoval says why not, and its text
-// what to do.
+// Check tells whether the plan may be carried out: ErrRefused, ErrStrands or ErrMassRemoval says why not. The caller knows
+// how the admin's word is given: by a flag of apply, or in a plain file.
 func (p *Plan) Check(accept Accept) error {
 	if len(p.Refused) > 0 {
 		return fmt.Errorf("%w: %s", ErrRefused, strings.Join(p.Refused, "; "))
@@ -97,10 +99,10 @@ func (p *Plan) Check(accept Accept) error {
 		return nil
 	}
 	if len(p.Strands) > 0 && !accept.Stranding {
-		return fmt.Errorf("%w (--accept-stranding does it anyway): %s", ErrStrands, strings.Join(p.Strands, "; "))
+		return fmt.Errorf("%w: %s", ErrStrands, strings.Join(p.Strands, "; "))
 	}
 	if p.Mass() && !accept.MassRemoval {
-		return fmt.Errorf("%w (--accept-mass-removal does it anyway): %d of %d sites, links and routes go", ErrMassRemoval, p.Removed, p.Objects)
+		return fmt.Errorf("%w: %d of %d sites, links and routes go", ErrMassRemoval, p.Removed, p.Objects)
 	}
 	return nil
 }

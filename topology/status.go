@@ -44,18 +44,31 @@ func (s Status) Part() federation.PartState {
 	case s.Refused != nil:
 		return federation.PartState{State: "held", Reason: s.Refused.Why, Fix: s.Refused.Fix, Since: s.RefusedAt}
 	case s.From == "" && s.Trouble != "":
-		return federation.PartState{State: "waiting", Reason: "no topology yet: " + s.Trouble, Fix: "cloudqueue topology apply FILE", Since: s.TroubleAt}
+		reason, fix := s.sourceTrouble("cloudqueue topology apply FILE")
+		return federation.PartState{State: "waiting", Reason: "no topology yet: " + reason, Fix: fix, Since: s.TroubleAt}
 	case s.From == "":
 		return federation.PartState{State: "waiting", Reason: "no topology yet"}
 	case s.CopyTrouble != "":
 		return federation.PartState{State: "degraded", Reason: "the last good copy is not written: " + s.CopyTrouble, Fix: "make room or mend the data folder", Since: s.Since}
-	case s.Missing:
-		return federation.PartState{State: "degraded", Reason: s.Source + " holds no topology, the last good one is in force",
-			Fix: fmt.Sprintf("apply it again: cloudqueue topology apply --at-least %d FILE", s.Version+1), Since: s.TroubleAt}
 	case s.Trouble != "":
-		return federation.PartState{State: "degraded", Reason: fmt.Sprintf("%s does not answer, the last good topology is in force: %s", s.Source, s.Trouble), Since: s.TroubleAt}
+		reason, fix := s.sourceTrouble(fmt.Sprintf("apply it again: cloudqueue topology apply --at-least %d FILE", s.Version+1))
+		return federation.PartState{State: "degraded", Reason: "the last good topology is in force: " + reason, Fix: fix, Since: s.TroubleAt}
 	}
 	return federation.PartState{State: "running", Since: s.Since}
+}
+
+// sourceTrouble says what is wrong with the source. An etcd that holds nothing is mended by an apply, one that is away is not.
+func (s Status) sourceTrouble(apply string) (reason, fix string) {
+	const mendFile = "or mend topology.file in the router's file"
+	switch {
+	case s.Missing && s.Origin == OriginFile:
+		return "there is no file " + s.Source, "put it there, " + mendFile
+	case s.Missing:
+		return s.Source + " holds none", apply
+	case s.Origin == OriginFile:
+		return s.Source + " cannot be read: " + s.Trouble, "make it readable for the router's user, " + mendFile
+	}
+	return s.Source + " cannot be reached: " + s.Trouble, "see that etcd runs and answers there (etcdctl endpoint health), or mend etcd in the router's file; the router asks again by itself"
 }
 
 func (f *Follower) update(change func(*Status)) {
@@ -94,7 +107,7 @@ func (f *Follower) nowRefused(r Refusal) {
 // sourceLost notes why the source does not answer; "nothing is there" is such a reason, never a deletion.
 func (f *Follower) sourceLost(err error) {
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %v: %w", f.cfg.Timeout, err)
+		err = errors.New("no answer in time") // the source's own limit may be shorter than ours
 	}
 	var first bool
 	f.update(func(status *Status) {

@@ -104,6 +104,14 @@ func (g *grid) section(w io.Writer, heading string) {
 	g.write(w)
 }
 
+// listed is a list that JSON writes as [] when it is empty, as every list that is not left out.
+func listed[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 // bytesText writes a size with three digits: 1.21 GiB.
 func bytesText(n uint64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}

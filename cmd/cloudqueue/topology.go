@@ -112,6 +112,19 @@ func (a *app) readDocument(path string) (*topology.Document, error) {
 	return topology.Parse(path, src)
 }
 
+// refusedPlan says which word apply takes for what a plan would do.
+func refusedPlan(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, topology.ErrStrands):
+		return &failure{exitRefused, err, "if that is meant: topology apply with --accept-stranding, or in a plain file accept-stranding: [the digest above]"}
+	case errors.Is(err, topology.ErrMassRemoval):
+		return &failure{exitRefused, err, "if that is meant: topology apply with --accept-mass-removal, or in a plain file accept-stranding: [the digest above]"}
+	}
+	return &failure{exitRefused, err, "change the document in a way that the text above names"}
+}
+
 // unreachableEtcd gives errors that are not about the document the code for etcd.
 func unreachableEtcd(err error) error {
 	var f *failure
@@ -126,7 +139,7 @@ func unreachableEtcd(err error) error {
 	case errors.Is(err, etcd.ErrUnknown):
 		return &failure{exitFailed, err, "look with `cloudqueue topology show`, then apply again if it is not there"}
 	case errors.Is(err, topology.ErrRefused), errors.Is(err, topology.ErrStrands), errors.Is(err, topology.ErrMassRemoval):
-		return &failure{exitRefused, err, ""}
+		return refusedPlan(err)
 	case errors.Is(err, etcd.ErrTooLarge), errors.Is(err, etcd.ErrDamaged), errors.Is(err, etcd.ErrFormat):
 		return &failure{exitFailed, err, ""}
 	}

@@ -14,7 +14,8 @@ import (
 
 // planView is what plan and apply print.
 type planView struct {
-	Version uint64       `json:"against_version"` // 0: nothing is in force
+	Version uint64       `json:"against_version"` // 0: nothing is in force, or a file
+	Digest  string       `json:"against_digest,omitempty"`
 	Changes []changeView `json:"changes"`
 	Sites   []effectView `json:"sites"`
 	Strands []string     `json:"strands"`
@@ -42,7 +43,10 @@ type effectView struct {
 }
 
 func newPlanView(plan *topology.Plan, version uint64) planView {
-	view := planView{Version: version, Changes: []changeView{}, Sites: []effectView{}, Strands: plan.Strands, Refused: plan.Refused, Notes: plan.Notes, Mass: plan.Mass()}
+	view := planView{Version: version, Changes: []changeView{}, Sites: []effectView{}, Strands: listed(plan.Strands), Refused: listed(plan.Refused), Notes: listed(plan.Notes), Mass: plan.Mass()}
+	if plan.OldDigest != [32]byte{} {
+		view.Digest = fmt.Sprintf("%x", plan.OldDigest)
+	}
 	for _, c := range plan.Changes {
 		change := changeView{Action: string(c.Action), Object: c.Object, Name: c.Name}
 		for _, f := range c.Fields {
@@ -77,6 +81,9 @@ func (v planView) write(w io.Writer) {
 	if v.Mass {
 		fmt.Fprintln(w, "\nit removes much of the map")
 	}
+	if v.Digest != "" {
+		fmt.Fprintf(w, "\ncompared with %sdigest %.12s\n", versionText(v.Version), v.Digest)
+	}
 }
 
 func orNothing(s string) string {
@@ -101,7 +108,8 @@ func (a *app) topologyPlan(place *topologyPlace) *cobra.Command {
 		Use:   "plan FILE",
 		Short: "Show what apply would change, what each site would do, and what would strand",
 		Long: `Compare a file with what is in force. It ends with code 0 when apply would do it, with 4 when apply would refuse or
-would want another word.`,
+would want another word: a flag of apply, or for a topology in a plain file the line accept-stranding: [DIGEST] in the
+new one, with the digest that this shows.`,
 		Example: `  cloudqueue topology plan topology.yaml
   cloudqueue topology plan topology.yaml --against old.yaml`,
 		Args: args(1, 1, "the topology's file"),
@@ -118,7 +126,7 @@ would want another word.`,
 			if err := a.print(view, view.write); err != nil {
 				return err
 			}
-			return refusedOr(plan.Check(topology.Accept{}), topology.ErrRefused, topology.ErrStrands, topology.ErrMassRemoval)
+			return refusedPlan(plan.Check(topology.Accept{}))
 		},
 	}
 	c.Flags().StringVar(&against, "against", "", "compare with this file instead of what is in force")

@@ -32,6 +32,12 @@ func TestTopologyPlanAgainstAFileShowsWhatWouldStrand(t *testing.T) {
 	cloudqueue(t, "topology", "plan", both, "--against", one).want(t, exitOK, "+ route nyc/audit")
 	cloudqueue(t, "topology", "plan", one, "--against", both).want(t, exitRefused, "- route nyc/audit", "strands: ", "--accept-stranding")
 	cloudqueue(t, "topology", "plan", one, "--against", one).want(t, exitOK, "nothing changes")
+
+	// What plan shows is what a plain file has to name.
+	digest := cloudqueue(t, "topology", "plan", one, "--against", both).out
+	_, digest, _ = strings.Cut(digest, "compared with digest ")
+	word := write("word.yaml", orders+"accept-stranding: ["+strings.TrimSpace(digest)+"]\n")
+	cloudqueue(t, "topology", "plan", word, "--against", both).want(t, exitOK, "- route nyc/audit")
 }
 
 func TestTopologyInAFileIsNotApplied(t *testing.T) {
