@@ -110,7 +110,7 @@ func (f *flow) end(ctx context.Context) (check.Verdict, error) {
 	f.arrive(ctx, int64(confirmed))
 	f.stop()
 	consume := <-f.finished
-	v := check.Judge(check.History{Lane: lane, Published: f.publisher.Published(), Appeared: f.appeared})
+	v := check.Judge(check.History{Lane: lane, Published: f.publisher.Published(), Appeared: f.appeared, Consumed: true})
 	if v.Inversions.Count+v.Altered.Count+v.Alien.Count > 0 {
 		return v, fmt.Errorf("the bridge did what it may not: %s", check.Report{Verdicts: []check.Verdict{v}})
 	}

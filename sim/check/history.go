@@ -32,6 +32,11 @@ type History struct {
 	Queue     string // for people: site and queue
 	Published []Published
 	Appeared  []Appearance // in the order of the queue
+	// Routed says that routers stand between publisher and queue: every appearance must carry its identity.
+	Routed bool
+	// Consumed says that the appearances come from a consumer whose connections may have ended: what the broker says that it
+	// handed out before is then the same message of the queue. Where a queue was read once, it is a second message.
+	Consumed bool
 	// Accounted names the indexes that rightly do not appear, with the reason: parked, expired, excluded, voided. It
 	// comes from what the scenario did to these messages, not from a router.
 	Accounted map[uint64]string

@@ -8,13 +8,14 @@ type Verdict struct {
 
 	Published int // publishes, of any outcome
 	Confirmed int
+	Returned  int // by the broker, as unroutable
 	Delivered int // appearances of the lane's messages
 	Distinct  int // messages that appeared at least once
 	Flagged   int
 	Accounted int // confirmed, did not appear, with a reason
 
 	FalseFlags Offences // flagged first appearances
-	Late       Offences // flagged first appearances below one that was unflagged: allowed to what was refused (G2)
+	Late       Offences // flagged first appearances below another one: allowed to what was refused or found expired (G2)
 
 	Lost       Offences
 	Inversions Offences
@@ -41,7 +42,7 @@ func (o *Offences) add(format string, args ...any) {
 
 // Judge reads a lane's history at a queue.
 func Judge(h History) Verdict {
-	j := judge{history: h, seen: make([]bool, len(h.Published)+1)}
+	j := judge{history: h, seen: make([]bool, len(h.Published)+1), identities: map[ID]uint64{}}
 	j.verdict = Verdict{Lane: h.Lane, Queue: h.Queue, Published: len(h.Published)}
 	for _, a := range h.Appeared {
 		j.appear(a)
@@ -52,11 +53,12 @@ func Judge(h History) Verdict {
 
 // judge walks a queue from its oldest message.
 type judge struct {
-	history   History
-	verdict   Verdict
-	seen      []bool // by index: it appeared
-	highIndex uint64 // of the unflagged appearances so far
-	highID    ID     // of the unflagged appearances so far
+	history    History
+	verdict    Verdict
+	seen       []bool        // by index: it appeared
+	identities map[ID]uint64 // the index that appeared under an identity first
+	highIndex  uint64        // of the appearances so far
+	highID     ID            // of the appearances so far
 }
 
 func (j *judge) appear(a Appearance) {
@@ -64,13 +66,14 @@ func (j *judge) appear(a Appearance) {
 		j.verdict.Alien.add("index %d of lane %q (%s)", a.Index, a.Lane, a.ID)
 		return
 	}
-	if a.Redelivered && j.seen[a.Index] {
-		return // taken for the same message of the queue, handed out again; a queue that is read once leaves no doubt
+	if j.history.Consumed && a.Redelivered && j.seen[a.Index] {
+		return
 	}
 	j.verdict.Delivered++
 	if !a.Intact {
 		j.verdict.Altered.add("index %d (%s)", a.Index, a.ID)
 	}
+	j.identify(a)
 	if a.Flagged {
 		j.flagged(a)
 	} else {
@@ -80,6 +83,25 @@ func (j *judge) appear(a Appearance) {
 		j.seen[a.Index] = true
 		j.verdict.Distinct++
 	}
+	j.highIndex = max(j.highIndex, a.Index)
+	if a.ID.after(j.highID) {
+		j.highID = a.ID
+	}
+}
+
+// identify sees to it that an identity stands for one message: a consumer that drops repeats by x-cq-id would lose another.
+func (j *judge) identify(a Appearance) {
+	if a.ID == (ID{}) {
+		if j.history.Routed {
+			j.verdict.Altered.add("index %d (%s)", a.Index, a.ID)
+		}
+		return
+	}
+	if first, ok := j.identities[a.ID]; ok && first != a.Index {
+		j.verdict.Altered.add("index %d under the identity of index %d (%s)", a.Index, first, a.ID)
+		return
+	}
+	j.identities[a.ID] = a.Index
 }
 
 // published says whether the lane's publisher sent it and the broker took it, or may have.
@@ -113,27 +135,29 @@ func (j *judge) unflagged(a Appearance) {
 	case a.ID != (ID{}) && !a.ID.after(j.highID):
 		j.verdict.Inversions.add("%s after %s (index %d)", a.ID, j.highID, a.Index)
 	}
-	j.highIndex = max(j.highIndex, a.Index)
-	if a.ID.after(j.highID) {
-		j.highID = a.ID
-	}
 }
 
-// account looks for what was confirmed and did not appear.
+// account looks for what was confirmed and did not appear, and for what appeared although it was accounted for.
 func (j *judge) account() {
 	for i, p := range j.history.Published {
 		index := uint64(i + 1)
-		if p.Outcome != Confirmed {
-			continue
+		reason, accounted := j.history.Accounted[index]
+		if accounted && j.seen[index] {
+			j.verdict.Alien.add("index %d, which is accounted for: %s", index, reason)
 		}
-		j.verdict.Confirmed++
-		if j.seen[index] {
-			continue
+		switch {
+		case p.Outcome == Returned:
+			j.verdict.Returned++
+		case p.Outcome == Confirmed:
+			j.verdict.Confirmed++
+			if j.seen[index] {
+				continue
+			}
+			if accounted {
+				j.verdict.Accounted++
+			} else {
+				j.verdict.Lost.add("index %d", index)
+			}
 		}
-		if _, ok := j.history.Accounted[index]; ok {
-			j.verdict.Accounted++
-			continue
-		}
-		j.verdict.Lost.add("index %d", index)
 	}
 }

@@ -32,7 +32,7 @@ func queue(indexes ...int) []check.Appearance {
 }
 
 func history(n int, appeared []check.Appearance) check.History {
-	return check.History{Lane: lane, Queue: "nyc orders", Published: published(n), Appeared: appeared}
+	return check.History{Lane: lane, Queue: "nyc orders", Published: published(n), Appeared: appeared, Routed: true}
 }
 
 // offences are the counts that make a run fail, by name.
@@ -56,6 +56,14 @@ func TestJudgeFindsEveryOffence(t *testing.T) {
 	otherLane := queue(1, 2, 3)
 	otherLane[2].ID.Lane = "ams/audit"
 	foreign := append(queue(1, 2, 3), check.Appearance{Lane: "x", Index: 1, Intact: true})
+	nameless := queue(1, 2, 3)
+	nameless[1].ID = check.ID{}
+	oneIdentity := queue(1, 2, -3)
+	oneIdentity[2].ID = oneIdentity[1].ID
+	handedOut := queue(1, 2, 2, 3)
+	handedOut[2].Redelivered, handedOut[2].ID = true, handedOut[1].ID
+	lowOffset := queue(1, -2, 3)
+	lowOffset[1].ID.Offset = 9
 
 	tests := []struct {
 		name     string
@@ -76,6 +84,11 @@ func TestJudgeFindsEveryOffence(t *testing.T) {
 		{"a message that nobody published", queue(1, 2, 3, 4), map[string]int{"alien": 1}},
 		{"a message of another lane", foreign, map[string]int{"alien": 1}},
 		{"an identity of another lane", otherLane, map[string]int{"alien": 1, "lost": 1}},
+		{"one without an identity", nameless, map[string]int{"altered": 1}},
+		{"two messages under one identity, the second flagged", oneIdentity, map[string]int{"altered": 1}},
+		{"a second copy in a queue that is read once, whatever the broker says of it", handedOut, map[string]int{"duplicates": 1}},
+		{"an unflagged one behind a flagged one that was published after it", queue(1, -3, 2), map[string]int{"inversions": 1}},
+		{"an unflagged offset below a flagged one", lowOffset, map[string]int{"inversions": 1}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -121,6 +134,25 @@ func TestJudgeTakesTheScenariosWordForWhatIsParked(t *testing.T) {
 	}
 }
 
+func TestJudgeRefusesWhatIsBothParkedAndDelivered(t *testing.T) {
+	h := history(3, queue(1, 2, 3))
+	h.Accounted = map[uint64]string{2: "parked: unroutable"}
+
+	v := check.Judge(h)
+
+	if v.Alien.Count != 1 || v.Accounted != 0 {
+		t.Errorf("alien %d, accounted %d; want 1, 0", v.Alien.Count, v.Accounted)
+	}
+}
+
+func TestJudgeCallsAFlaggedOneLateBehindAFlaggedOneToo(t *testing.T) {
+	v := check.Judge(history(3, queue(1, -3, -2)))
+
+	if v.Late.Count != 1 || v.FalseFlags.Count != 2 {
+		t.Errorf("late %d, false flags %d; want 1, 2", v.Late.Count, v.FalseFlags.Count)
+	}
+}
+
 func TestJudgeCountsFalseFlagsAndLateOnes(t *testing.T) {
 	v := check.Judge(history(4, queue(1, -2, 4, -3, -3)))
 
@@ -129,11 +161,13 @@ func TestJudgeCountsFalseFlagsAndLateOnes(t *testing.T) {
 	}
 }
 
-func TestJudgeCountsABrokersRedeliveryOnce(t *testing.T) {
+func TestJudgeCountsARedeliveryToAConsumerOnce(t *testing.T) {
 	appeared := queue(1, 2, 2, 3)
 	appeared[2].Redelivered, appeared[2].ID = true, appeared[1].ID
 
-	v := check.Judge(history(3, appeared))
+	h := history(3, appeared)
+	h.Consumed = true
+	v := check.Judge(h)
 
 	if v.Delivered != 3 || len(offences(v)) != 0 {
 		t.Errorf("delivered %d, offences %v; want 3 and none: it is the same message of the queue", v.Delivered, offences(v))

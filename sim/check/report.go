@@ -66,7 +66,7 @@ func (r Report) offences(v Verdict) []namedOffences {
 func (r Report) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "lane\tqueue\tpublished\tconfirmed\tdelivered\tdistinct\tflagged\tfalse flags\taccounted\tlost\tinversions\tunflagged dup.\taltered\talien\t")
+	fmt.Fprintln(w, "lane\tqueue\tpublished\tconfirmed\treturned\tdelivered\tdistinct\tflagged\tfalse flags\tlate\taccounted\tlost\tinversions\tunflagged dup.\taltered\talien\t")
 	for _, v := range r.Verdicts {
 		row(w, v)
 	}
@@ -81,14 +81,15 @@ func (r Report) String() string {
 }
 
 func row(w *tabwriter.Writer, v Verdict) {
-	fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", v.Lane, v.Queue, v.Published, v.Confirmed, v.Delivered, v.Distinct,
-		v.Flagged, v.FalseFlags.Count, v.Accounted, v.Lost.Count, v.Inversions.Count, v.Duplicates.Count, v.Altered.Count, v.Alien.Count)
+	fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", v.Lane, v.Queue, v.Published, v.Confirmed, v.Returned, v.Delivered, v.Distinct,
+		v.Flagged, v.FalseFlags.Count, v.Late.Count, v.Accounted, v.Lost.Count, v.Inversions.Count, v.Duplicates.Count, v.Altered.Count, v.Alien.Count)
 }
 
 // add sums counts; names stay with their lanes.
 func (v *Verdict) add(other Verdict) {
 	v.Published += other.Published
 	v.Confirmed += other.Confirmed
+	v.Returned += other.Returned
 	v.Delivered += other.Delivered
 	v.Distinct += other.Distinct
 	v.Flagged += other.Flagged

@@ -93,6 +93,9 @@ func (c *Consumer) consumeOn(ctx context.Context, conn *amqp.Connection) error {
 	}
 }
 
+// consumerTag names the one consumer of a channel.
+const consumerTag = "load"
+
 func consume(conn *amqp.Connection, queue string, prefetch int) (*amqp.Channel, <-chan amqp.Delivery, error) {
 	channel, err := conn.Channel()
 	if err != nil {
@@ -101,7 +104,7 @@ func consume(conn *amqp.Connection, queue string, prefetch int) (*amqp.Channel, 
 	if err := channel.Qos(prefetch, 0, false); err != nil {
 		return nil, nil, err
 	}
-	deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
+	deliveries, err := channel.Consume(queue, consumerTag, false, false, false, false, nil)
 	return channel, deliveries, err
 }
 

@@ -4,7 +4,7 @@
 //	                 └── check.Published ─────────────► check.Judge ◄───────────┘
 //
 // A body is a JSON event of an exact size that says whose it is: its lane, its index in that lane, and when it was sent.
-// The rest of it follows from the generator's seed, lane and index, so that whoever reads it can tell whether a byte was
+// The rest of it follows from the generator's seed, lane, index and time, so that whoever reads it can tell whether a byte was
 // changed, and nobody has to remember what was sent.
 //
 // A Publisher knows of every publish whether the broker confirmed it. What stays unknown, because the connection ended

@@ -57,6 +57,7 @@ func (g *Generator) Check(body []byte) (e Event, intact bool) {
 func (g *Generator) append(dst []byte, e Event, size int) []byte {
 	lane := fnv.New64a()
 	lane.Write([]byte(e.Lane))
+	lane.Write(strconv.AppendInt(nil, e.Sent.UnixNano(), 10)) // or a changed time would make another body, and nobody would know
 	g.source.Seed(g.seed^lane.Sum64(), e.Index)
 
 	end := len(dst) + size

@@ -68,7 +68,7 @@ func TestCheckSeesEveryChangedByte(t *testing.T) {
 	for i := range body {
 		changed := bytes.Clone(body)
 		changed[i] ^= 1
-		if e, intact := g.Check(changed); intact && e.Index == 77 && e.Sent.Equal(event(77).Sent) {
+		if _, intact := g.Check(changed); intact {
 			t.Fatalf("byte %d changed from %q to %q: not seen", i, body[i], changed[i])
 		}
 	}

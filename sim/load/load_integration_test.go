@@ -109,7 +109,7 @@ func TestConsumerGetsWhatThePublisherSends(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	v := check.Judge(check.History{Lane: "ams/orders", Published: p.Published(), Appeared: got})
+	v := check.Judge(check.History{Lane: "ams/orders", Published: p.Published(), Appeared: got, Consumed: true})
 	if v.Delivered != 500 || v.Lost.Count+v.Inversions.Count+v.Altered.Count != 0 {
 		t.Errorf("got %+v, want 500 delivered in order", v)
 	}
