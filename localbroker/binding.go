@@ -59,6 +59,9 @@ func (c *Consumer) assert(ctx context.Context, s *session) (assertion, error) {
 	result := assertion{asked: asked}
 	err := c.assertQueue(ctx, calls, source, &result)
 	if err != nil {
+		if deleted(err) {
+			c.forgetAll()
+		}
 		return result, err
 	}
 	bound := true
@@ -132,6 +135,13 @@ func (c *Consumer) unbind(ctx context.Context, calls *control, stale []binding) 
 	return nil
 }
 
+func (c *Consumer) forgetAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stale = nil
+	c.changed.fire()
+}
+
 func (c *Consumer) forget(gone binding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,6 +191,12 @@ type oversizeError int64
 
 func (e oversizeError) Error() string {
 	return fmt.Sprintf("the next message has %d bytes, over the limit", int64(e))
+}
+
+// deleted: a queue that was only drained is gone, and its bindings with it.
+func deleted(err error) bool {
+	var held *heldError
+	return errors.As(err, &held) && held.state == stateClosed
 }
 
 // explainMissing is explainQueue for a queue that is looked for: of one that is only drained the end is no problem.

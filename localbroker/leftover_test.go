@@ -37,6 +37,7 @@ func TestALeftoverThatIsDeletedStaysDeletedUntilItsSourceComesBack(t *testing.T)
 		must(t, err)
 		time.Sleep(time.Minute)
 		w.state(c, "closed")
+		must(t, c.Detach(w.ctx)) // nothing is bound to what does not exist
 		if _, exists := w.broker.Queue("cq.out.orders"); exists {
 			t.Fatal("declared again")
 		}

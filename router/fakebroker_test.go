@@ -33,6 +33,8 @@ func (b *fakeBroker) Consumer(source federation.Source) Consumer {
 	return c
 }
 
+func (b *fakeBroker) Leftover(source federation.Source) Consumer { return b.Consumer(source) }
+
 func (b *fakeBroker) consumer(queue string) *fakeConsumer {
 	b.mu.Lock()
 	defer b.mu.Unlock()

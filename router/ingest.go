@@ -53,12 +53,12 @@ const (
 	settlingQueue = 16  // batches in commit; one group syncs, the next collects, more would only wait
 )
 
-func newIngest(l *outLane, route topology.Route) (*ingest, error) {
+func newIngest(l *outLane, route topology.Route, consumer Consumer) (*ingest, error) {
 	seals, err := newSealer(l)
 	if err != nil {
 		return nil, err
 	}
-	return &ingest{lane: l, route: route, consumer: l.r.cfg.Broker.Consumer(route.Source), seals: seals,
+	return &ingest{lane: l, route: route, consumer: consumer, seals: seals,
 		taken: make(chan federation.Delivery, takenQueue), settling: make(chan settlement, settlingQueue), redrives: make(chan redrive)}, nil
 }
 
@@ -78,7 +78,7 @@ func (in *ingest) run(ctx context.Context) error {
 	})
 	g.Go(func() error { return in.settle(in.lane.r.ctx) })
 	err := g.Wait()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return errors.Join(err, in.consumer.Close(closing))
 }

@@ -11,6 +11,8 @@ import (
 // Broker is the local AMQP broker. Consumer and Publisher start nothing; the parts they give work when used.
 type Broker interface {
 	Consumer(source federation.Source) Consumer
+	// Leftover is a Consumer of the router's own queue whose route is gone, as after SetSource with the queue alone.
+	Leftover(source federation.Source) Consumer
 	// Publisher gives the publishing channel that holds the owner lock cq.owner.<site>.<index>.
 	Publisher(index uint32) Publisher
 	// CheckExchange returns nil when the exchange exists (or was declared with the given type), ErrExchangeMissing when it
@@ -27,10 +29,12 @@ type Consumer interface {
 	// Pause gives everything unacked back to the queue, in order; Next blocks until Resume.
 	Pause(ctx context.Context) error
 	Resume()
-	// SetSource changes bindings; the queue must be the same.
+	// SetSource changes bindings; the queue must be the same. With the queue alone the router's own one is unbound, never
+	// declared again, and what is in it is still taken.
 	SetSource(source federation.Source)
-	// Detach unbinds the router's own queue and goes on taking what is in it; of another's queue it does nothing.
+	// Detach is SetSource with the queue alone, and waits until nothing is bound any more.
 	Detach(ctx context.Context) error
+	// State is "closed" while a queue of the router's own that is not wanted any more does not exist.
 	State() federation.PartState
 	// Close stops consuming and acks nothing.
 	Close(ctx context.Context) error

@@ -57,7 +57,7 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 		return
 	}
 	if f.Verdict != federation.OK {
-		s.say("held", fmt.Sprintf("%s answers %s: %s", s.dest.Site, f.Verdict, f.Text), verdictFix(f.Verdict))
+		s.say("held", fmt.Sprintf("%s answers %s: %s", s.dest.Site, f.Verdict, f.Text), s.refusalFix(f.Verdict))
 		s.askAt = time.Now().Add(refusedAgain) // two sites take a topology seconds apart
 		s.poke()
 		return
@@ -72,6 +72,14 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 		s.tellVoids()
 	}
 	s.poke()
+}
+
+// refusalFix is verdictFix for a lane that is not opened: of a route that is gone no site's topology will have it. Callers hold lane.mu.
+func (s *sender) refusalFix(v federation.Verdict) string {
+	if in := s.lane.in; v == federation.TopologyOld && (in == nil || in.detached) {
+		return "put route " + string(s.lane.lane.Route) + " back until its lane has drained, or give up what is stored: cloudqueue spool void"
+	}
+	return verdictFix(v)
 }
 
 // goTo sends from what the destination wants next: all below is done there, nothing above is regarded as sent.

@@ -18,19 +18,22 @@ func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
 	outbound := byLane(doc.RoutesFrom(r.cfg.Site))
 	var wrong []error // of one lane: the others go on
 	for lane, route := range outbound {
+		r.leftovers.bindAgain(route.Source.Queue)
 		wrong = append(wrong, r.beginRoute(ctx, lane, route))
 	}
+	gone := byLane(snap.Gone)
 	r.mu.Lock()
 	outs := values(r.out)
-	r.inbound = byLane(doc.RoutesTo(r.cfg.Site))
+	r.inbound = byLane(slices.Concat(snap.Gone, doc.RoutesTo(r.cfg.Site)))
 	ins := values(r.in)
 	r.current = snap
 	r.mu.Unlock()
 	for _, l := range outs {
-		if _, ok := outbound[l.lane]; ok {
-			continue
+		if route, ok := outbound[l.lane]; !ok {
+			wrong = append(wrong, l.leave(ctx, gone[l.lane]))
+		} else if g, ok := gone[l.lane]; ok && g.Source.Queue != route.Source.Queue {
+			r.leftovers.unbind(g.Source)
 		}
-		wrong = append(wrong, l.leave(ctx))
 	}
 	for _, l := range ins {
 		l.poke()
@@ -128,14 +131,15 @@ func (l *outLane) follow(ctx context.Context, route topology.Route) error {
 	if err := l.stopIngest(ctx); err != nil {
 		return err
 	}
-	return l.startIngest(route)
+	return l.startIngest(route, l.r.cfg.Broker.Consumer(route.Source), false)
 }
 
-func (l *outLane) startIngest(route topology.Route) error {
-	in, err := newIngest(l, route)
+func (l *outLane) startIngest(route topology.Route, consumer Consumer, detached bool) error {
+	in, err := newIngest(l, route, consumer)
 	if err != nil {
-		return err
+		return errors.Join(err, consumer.Close(l.r.ctx))
 	}
+	in.detached = detached
 	ctx, cancel := context.WithCancel(l.r.ctx)
 	in.cancel, in.done = cancel, make(chan struct{})
 	l.mu.Lock()
@@ -145,29 +149,6 @@ func (l *outLane) startIngest(route topology.Route) error {
 	l.r.start(func() {
 		defer close(in.done)
 		l.r.fail(in.run(ctx))
-	})
-	return nil
-}
-
-// leave is for a lane whose route is gone: the router's own queue is unbound and what is in it still taken; another's
-// queue is left at once.
-func (l *outLane) leave(ctx context.Context) error {
-	l.mu.Lock()
-	in := l.in
-	if in == nil || in.detached {
-		l.mu.Unlock()
-		return nil
-	}
-	own := in.route.Source.Exchange != ""
-	in.detached = own
-	l.mu.Unlock()
-	if !own {
-		return l.stopIngest(ctx)
-	}
-	l.r.start(func() {
-		if err := in.consumer.Detach(ctx); err != nil && ctx.Err() == nil {
-			l.r.log.Warn("queue not unbound", "lane", l.lane.String(), "err", err)
-		}
 	})
 	return nil
 }

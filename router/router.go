@@ -16,11 +16,12 @@ const defaultClass = 1
 
 // Router is the daemon of one site. New starts nothing; Run does the work.
 type Router struct {
-	cfg      Config
-	log      *slog.Logger
-	identity spool.Identity
-	owners   *owners
-	refused  counts
+	cfg       Config
+	log       *slog.Logger
+	identity  spool.Identity
+	owners    *owners
+	leftovers leftovers
+	refused   counts
 
 	// mu guards the tables. They are read by links' goroutines and by status, changed by Run's.
 	mu      sync.Mutex
@@ -53,6 +54,7 @@ func New(cfg Config) (*Router, error) {
 		inbound: map[federation.Lane]topology.Route{},
 		fatal:   make(chan error, 1), repairing: make(chan struct{}, 1)}
 	r.owners = newOwners(r)
+	r.leftovers = leftovers{r: r, busy: map[string]unbinding{}}
 	return r, nil
 }
 

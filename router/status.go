@@ -62,7 +62,14 @@ func (l *outLane) condition(last federation.Offset) admin.Condition {
 	case l.held != "":
 		return admin.Condition{State: admin.Held, Reason: l.held, Fix: l.heldFix, Since: l.heldSince}
 	case l.in != nil:
-		return admin.FromPart(l.in.consumer.State())
+		at := admin.FromPart(l.in.consumer.State())
+		if !l.in.detached || !at.State.Healthy() {
+			return at
+		}
+		if queue := l.in.route.Source.Queue; at.State != admin.Closed {
+			return admin.Condition{State: admin.Draining, Reason: "its route is not in the topology, and its queue drains", Since: at.Since,
+				Fix: "when the queue is empty: rabbitmqctl delete_queue --if-empty " + queue}
+		}
 	}
 	for _, s := range l.senders {
 		if s.ledger.Done() < last {

@@ -11,6 +11,9 @@ import (
 // exchangeTypes are those that every broker has; x-… types of plugins are accepted too.
 var exchangeTypes = []string{"direct", "fanout", "topic", "headers"}
 
+// OwnQueue is the name of the router's own queue of a route that takes from an exchange.
+func OwnQueue(id federation.RouteID) string { return "cq.out." + string(id) }
+
 // source checks what a route takes.
 func (b *builder) source(path, id string, in fromSchema) federation.Source {
 	if (in.Exchange != nil) == (in.Queue != nil) {
@@ -20,7 +23,7 @@ func (b *builder) source(path, id string, in fromSchema) federation.Source {
 	if in.Queue != nil {
 		return b.queueSource(path, in)
 	}
-	s := federation.Source{Queue: "cq.out." + id, Exchange: *in.Exchange, Keys: slices.Clone(in.Keys)}
+	s := federation.Source{Queue: OwnQueue(federation.RouteID(id)), Exchange: *in.Exchange, Keys: slices.Clone(in.Keys)}
 	b.checkSourceExchange(path, *in.Exchange)
 	b.checkKeys(path, in.Keys)
 	if in.Declare != nil {

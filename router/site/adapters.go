@@ -18,6 +18,8 @@ type broker struct{ *localbroker.Broker }
 
 func (b broker) Consumer(source federation.Source) router.Consumer { return b.Broker.Consumer(source) }
 
+func (b broker) Leftover(source federation.Source) router.Consumer { return b.Broker.Leftover(source) }
+
 func (b broker) Publisher(index uint32) router.Publisher { return b.Broker.Publisher(index) }
 
 func (b broker) CheckExchange(ctx context.Context, name, declare string) error {
