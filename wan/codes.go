@@ -42,6 +42,18 @@ type closeError struct {
 
 func (e *closeError) Error() string { return e.text }
 
+// endOf gives the reason with which one of the sides closed a connection; nil when it ended otherwise.
+func endOf(err error, peer federation.SiteID) *closeError {
+	var ours *closeError
+	if errors.As(err, &ours) {
+		return ours
+	}
+	if theirs := (*quic.ApplicationError)(nil); errors.As(err, &theirs) && theirs.Remote {
+		return &closeError{code: code(theirs.ErrorCode), text: fmt.Sprintf("%s closed the connection: %s", peer, theirs.ErrorMessage)}
+	}
+	return nil
+}
+
 func protocolError(format string, a ...any) *closeError {
 	return &closeError{codeProtocol, "protocol", fmt.Sprintf(format, a...)}
 }

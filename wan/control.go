@@ -11,7 +11,7 @@ import (
 // ackAtOnce is how many answers do not wait for others (chosen: one ACK per 64 frames costs nothing measurable).
 const ackAtOnce = 64
 
-// linger is how long a side that has said everything waits for the other one to close (chosen: three round trips of the longest path on earth, and a loss).
+// linger is how long a side that refused the other one waits for it to close (chosen: three round trips of the longest path on earth, and a loss).
 const linger = time.Second
 
 // controlWrite is the most bytes that go into one write of the control stream.
@@ -148,14 +148,15 @@ func (w *controlWriter) write() error {
 	return nil
 }
 
-// finish says everything that is left, ends our side of the stream, and gives the peer a moment to close the connection.
+// finish says everything that is left, ends our side of the stream, and waits for the peer to end its own side or the connection: only that shows that it has
+// everything. The bound is that of a write, so a peer that is there gets what was lost on the way several times.
 func (w *controlWriter) finish() error {
 	w.acks()
 	if err := w.flush(); err != nil {
 		return err
 	}
 	w.c.stream.Close()
-	wait, cancel := context.WithTimeout(w.c.qc.Context(), linger)
+	wait, cancel := context.WithTimeout(w.c.qc.Context(), 2*w.c.link.n.e.cfg.DeadAfter)
 	defer cancel()
 	<-wait.Done()
 	return errDrained

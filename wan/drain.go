@@ -46,6 +46,12 @@ func (d *drain) state() (asked bool, reason string, complete bool) {
 	return d.asked, d.reason, d.complete()
 }
 
+func (d *drain) done() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.complete()
+}
+
 // byPeer tells whether the link has drained because the peer asked and we did not: it stops.
 func (d *drain) byPeer() bool {
 	d.mu.Lock()
@@ -151,4 +157,20 @@ func (c *conn) endOfControl() error {
 	}
 }
 
-var errDrained = &closeError{codeDrained, "", "the link is drained"}
+// errDrained closes a connection that has nothing more to say.
+var errDrained = &closeError{codeDrained, "", "drained"}
+
+// ending says in our words how the link ended, whichever side closed the connection.
+func (l *Link) ending(err error) error {
+	wrong := endOf(err, l.n.site)
+	switch {
+	case wrong == nil:
+		return err
+	case !l.drain.done() || wrong.code != codeDrained && wrong != errReplaced: // a peer that has drained and comes anew has closed the old one
+		return wrong
+	case l.drain.byPeer():
+		return &closeError{codeDrained, "", "drained by " + string(l.n.site)}
+	default:
+		return errDrained
+	}
+}

@@ -58,28 +58,86 @@ func TestDrainLosesNothing(t *testing.T) {
 	}
 }
 
-func TestTheLastControlFramesOfADrainedLinkArrive(t *testing.T) {
-	inWorld(t, 50*time.Millisecond, func(w *world) {
-		ams, nyc := w.pair()
-		w.net.setLoss(0.1) // at 0.2 one run in a hundred loses every packet of 3.5 s, and with them the link
-		for s, peer := range map[*site]*site{ams: nyc, nyc: ams} {
-			for i := range 2000 {
-				if err := s.link(peer).Send(context.Background(), federation.Window{Lane: testLane(1), Generation: 1, Destination: federation.Destination{Site: "nyc"}, Next: federation.Offset(i + 1)}); err != nil {
-					t.Fatal(err)
-				}
+// sendWindows sends control frames both ways.
+func sendWindows(t *testing.T, ams, nyc *site, count int) {
+	t.Helper()
+	for s, peer := range map[*site]*site{ams: nyc, nyc: ams} {
+		for i := range count {
+			if err := s.link(peer).Send(context.Background(), federation.Window{Lane: testLane(1), Generation: 1, Destination: federation.Destination{Site: "nyc"}, Next: federation.Offset(i + 1)}); err != nil {
+				t.Fatal(err)
 			}
 		}
+	}
+}
+
+func (s *site) wantWindows(count int) {
+	s.w.t.Helper()
+	_, frames, _ := s.handler.snapshot()
+	for i, f := range frames {
+		if w, ok := f.(federation.Window); !ok || w.Next != federation.Offset(i+1) {
+			s.w.t.Fatalf("%s: frame %d is %+v", s.name, i, f)
+		}
+	}
+	if len(frames) != count {
+		s.w.t.Errorf("%s got %d frames, want %d", s.name, len(frames), count)
+	}
+}
+
+func TestTheLastControlFramesOfADrainedLinkArrive(t *testing.T) {
+	inWorld(t, 50*time.Millisecond, func(w *world) {
+		ams, nyc := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2")
+		for _, s := range []*site{ams, nyc} { // 3.5 s without one packet, which ends a link, are one run in ten thousand; 10 s are none
+			s.cfg.DeadAfter = 10 * time.Second
+		}
+		nyc.start(ams.passive())
+		ams.start(nyc.peer())
+		sleep(time.Second)
+		w.net.setLoss(0.2)
+		sendWindows(t, ams, nyc, 2000)
 
 		if err := drainNow(t, nyc.link(ams), time.Minute); err != nil {
 			t.Fatal(err)
 		}
 
-		for _, s := range []*site{ams, nyc} {
-			if _, frames, _ := s.handler.snapshot(); len(frames) != 2000 {
-				t.Errorf("%s got %d frames, want 2000", s.name, len(frames))
-			}
-		}
+		ams.wantWindows(2000)
+		nyc.wantWindows(2000)
 	})
+}
+
+func TestADrainOutlivesAnOutageAtEachOfItsSteps(t *testing.T) {
+	for cut := time.Duration(0); cut <= 400*time.Millisecond; cut += 25 * time.Millisecond { // a drain is two round trips
+		for _, asks := range []string{"ams", "nyc"} {
+			t.Run(asks+" asks, cut after "+cut.String(), func(t *testing.T) {
+				inWorld(t, 50*time.Millisecond, func(w *world) {
+					ams, nyc := w.pair()
+					link := map[string]*Link{"ams": ams.link(nyc), "nyc": nyc.link(ams)}[asks]
+					sendWindows(t, ams, nyc, 100)
+					go func() {
+						time.Sleep(cut)
+						w.net.cut(ams.host, nyc.host, true)
+						time.Sleep(1500 * time.Millisecond)
+						w.net.cut(ams.host, nyc.host, false)
+					}()
+
+					if err := drainNow(t, link, time.Minute); err != nil {
+						t.Errorf("%v; ams: %v; nyc: %v", err, ams.handler.lastDown(), nyc.handler.lastDown())
+					}
+
+					sleep(10 * time.Second)
+					ams.wantWindows(100)
+					nyc.wantWindows(100)
+					for s, want := range map[*site]string{ams: "drained by nyc", nyc: "drained by ams"} {
+						if string(s.name) == asks {
+							want = "drained"
+						}
+						if got := s.handler.lastDown().Error(); got != want {
+							t.Errorf("%s: down with %q, want %q", s.name, got, want)
+						}
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestBothSidesMayDrainAtOnce(t *testing.T) {

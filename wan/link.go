@@ -147,6 +147,7 @@ func (l *Link) run(ctx context.Context) {
 	err := l.first.run()
 	l.endSecond()
 	l.tasks.Wait()
+	err = l.ending(err)
 	e.logger.Log(context.Background(), levelOf(err), "link down", "site", e.cfg.Site, "peer", l.n.site, "err", err)
 	e.cfg.Handler.Down(l, err)
 	l.n.ended(l, err)
