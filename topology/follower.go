@@ -21,7 +21,7 @@ type FollowerConfig struct {
 	LastGood   string        // path of the last good copy; its folder must exist
 	Reporter   Reporter      // nil: none
 	Reread     time.Duration // how often the source is read without a sign of change; 0: 5 minutes, with jitter
-	Timeout    time.Duration // for one read; 0: 10 s (chosen: twice what etcd needs over 250 ms with a lost packet)
+	Timeout    time.Duration // for one read that the source does not end itself; 0: 10 s (chosen: twice what etcd needs over 250 ms with a lost packet)
 	Logger     *slog.Logger  // nil: discarded
 }
 

@@ -138,7 +138,7 @@ func (s *Site) openEtcd(cfg *topology.FollowerConfig) error {
 	if err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}
-	cfg.Source, cfg.Reporter = s.etcd.Source(), s.etcd
+	cfg.Source, cfg.Reporter, cfg.Timeout = s.etcd.Source(), s.etcd, 2*s.cfg.Etcd.Timeout // etcd's own limit comes first
 	return nil
 }
 
