@@ -9,7 +9,7 @@ func appendHead(dst []byte, kind byte, channel uint16, size int) []byte {
 	return binary.BigEndian.AppendUint32(dst, uint32(size))
 }
 
-// Content is a message as it is published; Fits and Append take the same one.
+// Content is a message as it is published.
 type Content struct {
 	Exchange, Key    string // at most 255 bytes each
 	Mandatory        bool

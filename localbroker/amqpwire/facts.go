@@ -1,6 +1,7 @@
 package amqpwire
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -17,7 +18,7 @@ const (
 	HeaderUserID    = "x-cq-user-id"   // S: the user-id that the origin's broker had checked
 )
 
-// Limits of x-cq-path (docs/design.md section 13).
+// Limits of x-cq-path, those of an entry's path (docs/formats.md).
 const (
 	MaxPath = 32 // sites
 	MaxSite = 63 // bytes of a site's name
@@ -35,8 +36,8 @@ type Facts struct {
 	Redelivered   bool     // x-delivery-count or x-acquired-count is over 0
 }
 
-// Read scans raw. Errors wrap ErrMalformed and say what is; one of them never concerns another message. Of our own headers x-cq-path and
-// x-cq-duplicate are checked, because they survive into what is published; the others are replaced.
+// Read scans raw. Errors wrap ErrMalformed and say what is; one of them never concerns another message, and the facts that could be read
+// come with it. Of our own headers x-cq-path alone is checked, because it survives into what is published; the others are replaced.
 func Read(raw []byte) (Facts, error) {
 	var facts Facts
 	l, err := layoutOf(raw)
@@ -47,19 +48,22 @@ func Read(raw []byte) (Facts, error) {
 		facts.DeliveryMode = raw[l.at[deliveryMode]]
 	}
 	facts.UserID = string(l.short(raw, userID))
+	wrong := facts.readExpiration(raw, &l)
+	return facts, errors.Join(wrong, facts.readHeaders(l.table(raw)))
+}
+
+func (facts *Facts) readExpiration(raw []byte, l *layout) (err error) {
 	if l.has(expiration) {
-		facts.HasExpiration = true
-		if facts.Expiration, err = parseExpiration(string(l.short(raw, expiration))); err != nil {
-			return facts, err
-		}
+		facts.Expiration, err = parseExpiration(string(l.short(raw, expiration)))
+		facts.HasExpiration = err == nil
 	}
-	return facts, facts.readHeaders(l.table(raw))
+	return err
 }
 
 // parseExpiration reads what RabbitMQ takes for one: a decimal number of milliseconds.
 func parseExpiration(text string) (time.Duration, error) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(text, "+"), 10, 64)
-	if err != nil && !strings.Contains(err.Error(), "range") {
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, malformed("expiration %q is not a number of milliseconds", text)
 	}
 	if err != nil || n > math.MaxInt64/uint64(time.Millisecond) {
@@ -68,21 +72,25 @@ func parseExpiration(text string) (time.Duration, error) {
 	return time.Duration(n) * time.Millisecond, nil
 }
 
-func (facts *Facts) readHeaders(table []byte) error {
+// readHeaders reads on behind a path that is wrong, and tells of it in the end.
+func (facts *Facts) readHeaders(table []byte) (wrong error) {
 	for len(table) > 0 {
 		f, err := nextField(table)
 		if err != nil {
-			return err
+			return errors.Join(wrong, err)
 		}
 		table = table[f.size:]
 		if len(f.name) < 2 || f.name[0] != 'x' || f.name[1] != '-' {
 			continue
 		}
-		if err := facts.readHeader(&f); err != nil {
-			return err
+		if err := facts.readHeader(&f); err != nil && wrong == nil {
+			wrong = err
 		}
 	}
-	return nil
+	if wrong != nil {
+		facts.Path = nil
+	}
+	return wrong
 }
 
 func (facts *Facts) readHeader(f *field) (err error) {
@@ -94,10 +102,7 @@ func (facts *Facts) readHeader(f *field) (err error) {
 	case HeaderPath:
 		facts.Path, err = appendPath(facts.Path, f)
 	case HeaderDuplicate:
-		if f.kind != 't' {
-			return malformed("%s has type %q: write a boolean (t)", f.name, f.kind)
-		}
-		facts.Duplicate = facts.Duplicate || f.value[0] != 0
+		facts.Duplicate = facts.Duplicate || f.isTrue()
 	case "x-delivery-count", "x-acquired-count":
 		if n, ok := f.integer(); ok && n > 0 {
 			facts.Redelivered = true
@@ -106,15 +111,16 @@ func (facts *Facts) readHeader(f *field) (err error) {
 	return err
 }
 
-// appendPath adds the sites of an x-cq-path. Every element is checked: a site name that nobody bounds would grow with every hop.
+// appendPath adds the sites of an x-cq-path. Every element is checked: what no site can be named would be sealed into entries, which hold
+// names of sites alone, and one that nobody bounds would grow with every hop.
 func appendPath(path []string, f *field) ([]string, error) {
 	if f.kind != 'A' {
 		return nil, malformed("%s has type %q: write an array of strings", f.name, f.kind)
 	}
 	for rest := f.value; len(rest) > 0; {
 		value, size, ok := cutValue(rest[0], rest[1:])
-		if !ok || rest[0] != 'S' || len(value) == 0 || len(value) > MaxSite {
-			return nil, malformed("%s holds something else than site names of 1 to %d bytes", f.name, MaxSite)
+		if !ok || rest[0] != 'S' || !isSite(value) {
+			return nil, malformed("%s holds something else than site names of 1 to %d of a-z 0-9 -", f.name, MaxSite)
 		}
 		if len(path) == MaxPath {
 			return nil, malformed("%s holds more than %d sites", f.name, MaxPath)
@@ -123,6 +129,16 @@ func appendPath(path []string, f *field) ([]string, error) {
 		rest = rest[1+size:]
 	}
 	return path, nil
+}
+
+// isSite tells whether a site can have the name: federation.SiteID.Valid, which this package does not import.
+func isSite[S string | []byte](name S) bool {
+	for i := range len(name) {
+		if c := name[i]; !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-') {
+			return false
+		}
+	}
+	return len(name) > 0 && len(name) <= MaxSite
 }
 
 // Redelivered tells whether the broker counts an earlier delivery in a header of its own, as quorum queues do. Properties that it cannot read tell nothing.

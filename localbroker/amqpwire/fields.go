@@ -81,6 +81,9 @@ func fixedSize(kind byte) int {
 	return unknownKind
 }
 
+// isTrue tells whether the value is the boolean true.
+func (f *field) isTrue() bool { return f.kind == 't' && f.value[0] != 0 }
+
 // integer reads a value of any of the integer kinds.
 func (f *field) integer() (int64, bool) {
 	switch f.kind {

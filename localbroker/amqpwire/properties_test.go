@@ -103,6 +103,7 @@ func TestReadFindsWhatTheRouterHasToKnow(t *testing.T) {
 		{"path twice", table(path + path), Facts{Path: []string{"ams", "fra", "ams", "fra"}}},
 		{"duplicate", table("\x0ex-cq-duplicatet\x01"), Facts{Duplicate: true}},
 		{"not duplicate", table("\x0ex-cq-duplicatet\x00"), Facts{}},
+		{"duplicate of another type", table("\x0ex-cq-duplicateS" + long("yes")), Facts{}},
 		{"id", table("\x07x-cq-idS" + long("a/b@1:2")), Facts{ID: "a/b@1:2"}},
 		{"id of another type", table("\x07x-cq-idB\x01"), Facts{}},
 		{"first delivery of a quorum queue", table("\x10x-delivery-countl\x00\x00\x00\x00\x00\x00\x00\x00"), Facts{}},
@@ -140,6 +141,7 @@ func TestMalformedPropertiesSayWhatIs(t *testing.T) {
 		{"unknown type", table("\x01kZ\x00"), `'Z'`},
 		{"string longer than its table", table("\x01kS\x00\x00\x00\x09a"), `"k"`},
 		{"expiration", flagged(0x0100, "\x03abc"), `"abc"`},
+		{"expiration with a word of the error in it", flagged(0x0100, "\x06orange"), `"orange"`},
 		{"negative expiration", flagged(0x0100, "\x02-5"), `"-5"`},
 		{"path is a string", table("\x09x-cq-pathS" + long("ams")), "array of strings"},
 		{"path of numbers", table("\x09x-cq-pathA" + long("B\x01")), "site names"},
@@ -147,12 +149,64 @@ func TestMalformedPropertiesSayWhatIs(t *testing.T) {
 		{"path with a long name", table("\x09x-cq-pathA" + long("S"+long(strings.Repeat("a", 64)))), "63"},
 		{"path of too many", table("\x09x-cq-pathA" + long(manySites)), "more than 32"},
 		{"path cut off", table("\x09x-cq-pathA" + long("S\x00\x00\x00\x09a")), "site names"},
-		{"duplicate is a string", table("\x0ex-cq-duplicateS" + long("yes")), "boolean"},
+		{"path with what no site is named", table("\x09x-cq-pathA" + long("S"+long("Bad Site"))), "site names"},
 	} {
 		_, err := Read(c.raw)
 		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.says)
 		}
+	}
+}
+
+func TestWhatCanBeReadComesWithTheErrorAboutTheRest(t *testing.T) {
+	path := "\x09x-cq-pathA" + long("S"+long("ams"))
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		want Facts
+	}{
+		{"bad expiration", flagged(0x2100, long(path)+"\x06orange"), Facts{Path: []string{"ams"}}},
+		{"bad path", flagged(0x3100, long("\x09x-cq-pathV\x0ex-cq-duplicatet\x01")+"\x01\x0560000"),
+			Facts{DeliveryMode: 1, HasExpiration: true, Expiration: time.Minute, Duplicate: true}},
+		{"a bad path and a good one", table("\x09x-cq-pathV" + path), Facts{}},
+	} {
+		got, err := Read(c.raw)
+		if !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: error %v", c.name, err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// A consumer that trusts our headers must not read a publisher's words in them.
+func TestNoHeaderOfOursThatAClientForgedSurvives(t *testing.T) {
+	for name, forged := range map[string]string{
+		"duplicate of another type": "\x0ex-cq-duplicateS" + long("no"),
+		"duplicate that is false":   "\x0ex-cq-duplicatet\x00",
+		"user-id":                   "\x0cx-cq-user-idS" + long("root"),
+		"the rest":                  "\x07x-cq-idS" + long("forged") + "\x0bx-cq-originV\x09x-cq-timeV\x09x-cq-pathV",
+		"duplicate of 1":            "\x0ex-cq-duplicatei\x00\x00\x00\x01",
+	} {
+		got, err := Rewrite(table("\x01a"+"V"+forged+"\x01zV"), Edit{DropForged: true})
+		if want := table("\x01aV\x01zV"); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
+		}
+	}
+	both := "\x0ex-cq-duplicatet\x01\x0ex-cq-duplicateS" + long("no")
+	for _, edit := range []Edit{{DropForged: true}, {DropForged: true, Duplicate: true}} {
+		if got, err := Rewrite(table(both), edit); err != nil || !bytes.Equal(got, table("\x0ex-cq-duplicatet\x01")) {
+			t.Errorf("a true one before a forged one: %q, %v", got, err)
+		}
+	}
+}
+
+func TestAForgedDuplicateIsNotInTheWayOfAPath(t *testing.T) {
+	raw := table("\x0ex-cq-duplicateS" + long("no") + "\x09x-cq-pathA" + long("S"+long("nyc")))
+	got, err := Rewrite(raw, Edit{Path: []string{"ams"}, DropForged: true})
+	if want := table("\x09x-cq-pathA" + long("S"+long("nyc")+"S"+long("ams"))); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 }
 

@@ -15,6 +15,7 @@ type Edit struct {
 	Time          time.Time     // x-cq-time, in whole milliseconds; zero: left alone
 	Duplicate     bool          // x-cq-duplicate only ever becomes true
 	DropLocal     bool          // drops what the source's broker wrote for itself (IsLocal)
+	DropForged    bool          // drops our headers that the edit does not set, whatever is in them; an x-cq-duplicate of true stays
 	Drop          []string      // further headers to drop, by name
 	ClearUserID   bool          // user-id, if there is one, moves into the header x-cq-user-id
 	SetExpiration bool          // replaces expiration
@@ -124,16 +125,13 @@ func (e *Edit) mergedPath(table []byte) ([]string, error) {
 	if len(e.Path) == 0 {
 		return nil, nil
 	}
-	var facts Facts
-	if bytes.Contains(table, []byte(HeaderPath)) {
-		if err := facts.readHeaders(table); err != nil {
-			return nil, err
-		}
+	path, err := pathOf(table)
+	if err != nil {
+		return nil, err
 	}
-	path := facts.Path
 	for _, site := range e.Path {
-		if len(site) == 0 || len(site) > MaxSite {
-			return nil, malformed("site %q has not 1 to %d bytes", site, MaxSite)
+		if !isSite(site) {
+			return nil, malformed("%q is not a site name of 1 to %d of a-z 0-9 -", site, MaxSite)
 		}
 		if !slices.Contains(path, site) {
 			path = append(path, site)
@@ -145,6 +143,21 @@ func (e *Edit) mergedPath(table []byte) ([]string, error) {
 	return path, nil
 }
 
+// pathOf reads x-cq-path alone: nothing else that a publisher wrote is in its way.
+func pathOf(table []byte) (path []string, err error) {
+	if !bytes.Contains(table, []byte(HeaderPath)) {
+		return nil, nil
+	}
+	for len(table) > 0 && err == nil {
+		var f field
+		if f, err = nextField(table); err == nil && string(f.name) == HeaderPath {
+			path, err = appendPath(path, &f)
+		}
+		table = table[f.size:]
+	}
+	return path, err
+}
+
 // appendKept copies the fields that the edit neither drops nor replaces, in runs.
 func (e *Edit) appendKept(dst, table []byte, path, user bool) ([]byte, error) {
 	run := 0
@@ -153,7 +166,7 @@ func (e *Edit) appendKept(dst, table []byte, path, user bool) ([]byte, error) {
 		if err != nil {
 			return dst, err
 		}
-		if e.drops(f.name, path, user) {
+		if e.drops(&f, path, user) {
 			dst = append(dst, table[run:at]...)
 			run = at + f.size
 		}
@@ -162,34 +175,34 @@ func (e *Edit) appendKept(dst, table []byte, path, user bool) ([]byte, error) {
 	return append(dst, table[run:]...), nil
 }
 
-func (e *Edit) drops(name []byte, path, user bool) bool {
-	if len(name) > 2 && name[0] == 'x' && name[1] == '-' && e.dropsOurs(name, path, user) {
+func (e *Edit) drops(f *field, path, user bool) bool {
+	if len(f.name) > 2 && f.name[0] == 'x' && f.name[1] == '-' && e.dropsOurs(f, path, user) {
 		return true
 	}
 	for _, drop := range e.Drop {
-		if string(name) == drop {
+		if string(f.name) == drop {
 			return true
 		}
 	}
 	return false
 }
 
-func (e *Edit) dropsOurs(name []byte, path, user bool) bool {
-	switch string(name) {
+func (e *Edit) dropsOurs(f *field, path, user bool) bool {
+	switch string(f.name) {
 	case HeaderID:
-		return e.ID != ""
+		return e.DropForged || e.ID != ""
 	case HeaderOrigin:
-		return e.Origin != ""
+		return e.DropForged || e.Origin != ""
 	case HeaderPath:
-		return path
+		return e.DropForged || path
 	case HeaderTime:
-		return !e.Time.IsZero()
+		return e.DropForged || !e.Time.IsZero()
 	case HeaderDuplicate:
-		return e.Duplicate
+		return e.Duplicate || e.DropForged && !f.isTrue()
 	case HeaderUserID:
-		return user
+		return e.DropForged || user
 	}
-	return e.DropLocal && IsLocal(string(name))
+	return e.DropLocal && IsLocal(string(f.name))
 }
 
 // appendOwn appends our headers that the edit sets.

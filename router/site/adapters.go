@@ -56,9 +56,6 @@ type properties struct{}
 
 func (properties) Facts(raw []byte) (router.PropertyFacts, error) {
 	f, err := amqpwire.Read(raw)
-	if err != nil {
-		return router.PropertyFacts{}, err
-	}
 	out := router.PropertyFacts{Transient: f.DeliveryMode == 1, TTL: federation.NoTTL}
 	if f.HasExpiration {
 		out.TTL = f.Expiration
@@ -66,11 +63,11 @@ func (properties) Facts(raw []byte) (router.PropertyFacts, error) {
 	for _, s := range f.Path {
 		out.Path = append(out.Path, federation.SiteID(s))
 	}
-	return out, nil
+	return out, err
 }
 
 func (properties) Deliver(raw []byte, e router.DeliveryEdit) ([]byte, error) {
-	edit := amqpwire.Edit{ID: e.ID, Origin: string(e.Origin), Time: e.Time, Duplicate: e.Duplicate, DropLocal: true, ClearUserID: !e.TrustUserID}
+	edit := amqpwire.Edit{ID: e.ID, Origin: string(e.Origin), Time: e.Time, Duplicate: e.Duplicate, DropLocal: true, DropForged: true, ClearUserID: !e.TrustUserID}
 	for _, s := range e.Path {
 		edit.Path = append(edit.Path, string(s))
 	}
