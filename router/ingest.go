@@ -198,8 +198,8 @@ func (in *ingest) submit(ctx context.Context, list []taken) error {
 	}
 	ticket, err := in.lane.r.cfg.Spool.Submit(ctx, sealed.records...)
 	switch {
-	case errors.Is(err, spool.ErrFull), errors.Is(err, spool.ErrLaneFull):
-		return in.refuse(ctx, "the store is full: "+err.Error(), "give the store more room, raise store-quota, or let the peers catch up: cloudqueue status")
+	case isFull(err):
+		return in.refuse(ctx, "the store is full: "+err.Error(), "give the store more room, raise store-quota, empty the parking, or let the peers catch up: cloudqueue status", sealed.records...)
 	case errors.Is(err, federation.ErrTooLarge):
 		return in.refuse(ctx, "a message is larger than the store takes: "+err.Error(), "move the first message of the queue "+in.current().Source.Queue+" elsewhere")
 	case err != nil:
@@ -237,9 +237,10 @@ func (in *ingest) handOn(s settlement) error {
 	}
 }
 
-// refuse gives everything back to the broker, waits, and takes again. Nothing is lost and nothing was numbered. Of a full store
-// it is known when there is room; of the rest only when a batch goes through.
-func (in *ingest) refuse(ctx context.Context, reason, fix string) error {
+// refuse gives everything back to the broker, waits, and takes again. Nothing is lost and nothing was numbered. It waits until
+// the store has room for just what it refused: that a large batch waits says nothing of other lanes. What was refused for
+// another reason than room is tried again at once; only a batch that goes through tells that it is over.
+func (in *ingest) refuse(ctx context.Context, reason, fix string, full ...spool.Record) error {
 	in.lane.hold(reason, fix)
 	if err := in.consumer.Pause(ctx); err != nil {
 		return err
@@ -248,18 +249,19 @@ func (in *ingest) refuse(ctx context.Context, reason, fix string) error {
 	if err := sleep(ctx, refusePause); err != nil {
 		return err
 	}
-	full := in.lane.r.cfg.Spool.Usage().Full
-	for full {
+	for isFull(in.lane.r.cfg.Spool.Fits(full...)) {
 		if err := sleep(ctx, refusePause); err != nil {
 			return err
 		}
-		if full = in.lane.r.cfg.Spool.Usage().Full; !full {
-			in.lane.hold("", "")
-		}
+	}
+	if len(full) > 0 {
+		in.lane.hold("", "")
 	}
 	in.consumer.Resume()
 	return nil
 }
+
+func isFull(err error) bool { return errors.Is(err, spool.ErrFull) || errors.Is(err, spool.ErrLaneFull) }
 
 // refusePause is long enough that a full store is not asked all the time, and short beside any repair.
 const refusePause = time.Second

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -49,6 +50,40 @@ func TestLargeMessagesAreParkedInCommitsThatTheStoreTakes(t *testing.T) {
 			t.Errorf("%d messages are parked, want 28", got)
 		}
 		if got := s.router.InLanes()[0]; got.Done != 28 {
+			t.Errorf("lane %+v", got)
+		}
+	})
+}
+
+func TestALaneThatAFullStoreRefusedWaitsForRoomForJustThatBatch(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.opened()
+		leave := func(room uint64) {
+			u := s.spool.Usage()
+			s.disk.SetCapacity(u.Used + u.Reserve + room)
+			time.Sleep(2 * time.Second) // the spool asks the disk
+		}
+		leave(100 << 10)
+		body := make([]byte, 200<<10)
+		_, _ = rand.NewChaCha8([32]byte{1}).Read(body) // never fails
+		s.publish(string(body))
+		if got := s.router.OutLanes()[0]; got.State != "held" || !strings.Contains(got.Reason, "full") || !s.spool.Usage().Full {
+			t.Errorf("lane %+v, store %+v", got.Condition, s.spool.Usage())
+		}
+		asked := s.broker.consumer("cq.out.orders").incarnation
+
+		leave(150 << 10) // a smaller one would fit
+		time.Sleep(time.Minute)
+		if got := s.broker.consumer("cq.out.orders").incarnation; got != asked {
+			t.Errorf("the broker was asked %d times for what does not fit", got-asked)
+		}
+		leave(64 << 20)
+		time.Sleep(2 * refusePause)
+		if got := s.router.OutLanes()[0]; got.State != "running" || s.spool.Usage().Full {
+			t.Errorf("lane %+v, store %+v", got.Condition, s.spool.Usage())
+		}
+		s.publish("a")
+		if got := s.router.OutLanes()[0]; got.LastAssigned != 1 {
 			t.Errorf("lane %+v", got)
 		}
 	})

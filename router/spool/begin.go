@@ -25,7 +25,7 @@ func (s *Spool) begin(ctx context.Context, r *recovery) error {
 	if err != nil {
 		return errors.Join(err, o.w.Close())
 	}
-	s.publish(o, pending, int64(len(b.buf)), nil)
+	s.publish(o, pending, int64(len(b.buf)), nil, nil)
 	s.active = o
 	return nil
 }

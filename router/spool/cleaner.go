@@ -79,7 +79,7 @@ func (s *Spool) victim() *segment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	share := uint64(liveShareRoom)
-	if s.used+2*s.cfg.Reserve > s.cfg.Quota/2 || s.over(0) {
+	if s.used+2*s.cfg.Reserve > s.cfg.Quota/2 || s.batchRoom() == 0 {
 		share = liveShareTight
 	}
 	pinned := s.state.parks.pinned()

@@ -4,40 +4,64 @@ import "time"
 
 // Health says whether the store takes what is submitted.
 type Health struct {
-	Err      error     // the store's last error; nil when it is well
-	Since    time.Time // since when nothing was made durable; zero when it is well
-	Attempts int       // of the group that waits
-	Writing  time.Time // since when the group that is being written waits for the store, also for one that hangs without an error; zero when there is none
+	Condition Condition
+	Since     time.Time // since when the condition is that
+	Err       error     // the store's last error; nil when it is well
+	Attempts  int       // of the group that waits
+	Writing   time.Time // since when the group that is being written waits for the store, also for one that hangs without an error; zero when there is none
 }
+
+// Condition is how the store is, in one word; where several apply, the greatest.
+type Condition uint8
+
+const (
+	Running  Condition = iota
+	Degraded           // something corrupt is not served; the rest is
+	Full               // batches are refused for want of room (Usage.Full); marks and what drains go on
+	Unwell             // nothing becomes durable: the store fails, or has not answered for answerTime
+)
+
+// answerTime is how long a write may take before the store counts as one that does not answer. Chosen: the slowest sync of a healthy disk takes a tenth.
+const answerTime = 10 * time.Second
 
 // Health says whether the store takes what is submitted.
 func (s *Spool) Health() Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.look()
 	h := s.health
 	h.Writing = s.writing
 	return h
+}
+
+// look finds out how the store is, and since when. Callers hold mu.
+func (s *Spool) look() {
+	s.lookFull()
+	condition, since := s.condition(time.Now())
+	if condition != s.health.Condition {
+		s.health.Condition, s.health.Since = condition, since
+	}
+}
+
+func (s *Spool) condition(now time.Time) (c Condition, since time.Time) {
+	switch {
+	case !s.writing.IsZero() && (s.health.Err != nil || now.Sub(s.writing) >= answerTime):
+		return Unwell, s.writing
+	case s.space.full:
+		return Full, now
+	case len(s.corrupt) > 0:
+		return Degraded, now
+	}
+	return Running, now
 }
 
 func (s *Spool) unwell(err error, attempt int) {
 	s.mu.Lock()
 	was := s.health
 	s.health.Err, s.health.Attempts = err, attempt
-	if was.Err == nil {
-		s.health.Since = time.Now()
-	}
+	s.look()
 	s.mu.Unlock()
 	if was.Err == nil {
 		s.logger.Warn("store unwell, writing again", "epoch", s.identity.Epoch, "err", err)
-	}
-}
-
-func (s *Spool) well() {
-	s.mu.Lock()
-	was := s.health
-	s.health = Health{}
-	s.mu.Unlock()
-	if was.Err != nil {
-		s.logger.Info("store well again", "epoch", s.identity.Epoch, "attempts", was.Attempts, "after", time.Since(was.Since))
 	}
 }

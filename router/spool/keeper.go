@@ -14,6 +14,7 @@ const keepInterval = time.Second
 func (s *Spool) keep(ctx context.Context) {
 	ticker := time.NewTicker(keepInterval)
 	defer ticker.Stop()
+	full := false
 	for ctx.Err() == nil {
 		s.errands(ctx)
 		s.clean(ctx)
@@ -21,6 +22,7 @@ func (s *Spool) keep(ctx context.Context) {
 		case <-s.tidy:
 		case <-ticker.C:
 			s.refreshSpace(ctx)
+			s.sayWhenFull(&full)
 		case <-ctx.Done():
 		}
 	}
@@ -144,4 +146,18 @@ func (s *Spool) refreshSpace(ctx context.Context) {
 	s.mu.Lock()
 	s.free = free
 	s.mu.Unlock()
+}
+
+// sayWhenFull says once that the spool got full, and once that it is not any more.
+func (s *Spool) sayWhenFull(said *bool) {
+	u := s.Usage()
+	if u.Full == *said {
+		return
+	}
+	*said = u.Full
+	if u.Full {
+		s.logger.Warn("store full, batches are refused", "epoch", s.identity.Epoch, "used", u.Used, "quota", u.Quota, "reserve", u.Reserve, "free", u.Free)
+		return
+	}
+	s.logger.Info("store has room again", "epoch", s.identity.Epoch, "used", u.Used, "free", u.Free)
 }

@@ -1,6 +1,8 @@
 package spool
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 
 	"cloudqueue/federation"
@@ -17,39 +19,91 @@ type Usage struct {
 	Parked   int    // messages
 	Segments int
 	Lanes    map[federation.Lane]uint64 // live batches
-	Full     bool                       // a batch, or a parked message, of an eighth of a segment is refused
+	// Full tells that a submission was refused for want of room and would be again, or that there is no room for an eighth of a segment. Once it is
+	// false everything that was refused fits. A small batch may be taken while it is true.
+	Full bool
 }
 
 // Usage says how full the spool is.
 func (s *Spool) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.look()
 	u := Usage{
 		Used: s.used, Quota: s.cfg.Quota, Reserve: s.cfg.Reserve, Free: s.free, Queued: s.queue.bytes,
-		Parked: s.state.parks.live, Segments: len(s.segments), Lanes: maps.Clone(s.index.bytes), Live: s.state.parks.bytes,
+		Parked: s.state.parks.live, Segments: len(s.segments), Lanes: maps.Clone(s.index.bytes), Live: s.state.parks.bytes, Full: s.space.full,
 	}
 	for _, n := range u.Lanes {
 		u.Live += n
 	}
-	u.Full = s.over(uint64(s.cfg.SegmentSize) / 8)
 	return u
 }
 
-// over tells whether n more bytes would reach into the reserve, of the quota or of the store itself.
-func (s *Spool) over(n uint64) bool {
-	n += uint64(s.queue.bytes)
-	return s.used+n+s.cfg.Reserve > s.cfg.Quota || n+s.cfg.Reserve > s.free
+// fullness is whether the spool counts as full. Spool.mu guards it.
+type fullness struct {
+	full    bool
+	refused uint64 // bytes of the largest submission that was refused since
 }
 
-// admit obeys the quotas. What is queued counts, so that the reserve is never touched by batches. (G12)
+// The room below which the spool is full, and that at which it is not any more, as shares of a segment. Chosen: an eighth is some batches; what
+// cleaning gives back, a segment and more, ends it at once, a few bytes do not.
+const (
+	fullBelow    = 8
+	roomierAbove = 4
+)
+
+// lookFull finds out whether the spool is full. Callers hold mu.
+func (s *Spool) lookFull() {
+	need := uint64(s.cfg.SegmentSize) / fullBelow
+	if s.space.full {
+		need = max(uint64(s.cfg.SegmentSize)/roomierAbove, s.space.refused)
+	}
+	if s.space.full = s.batchRoom() < need; !s.space.full {
+		s.space.refused = 0
+	}
+}
+
+// batchRoom is the bytes of batches that fit before the reserve, of the quota or of the store itself. What is queued counts, so that batches never
+// touch the reserve. (G12) Callers hold mu.
+func (s *Spool) batchRoom() uint64 {
+	taken := uint64(s.queue.bytes) + s.cfg.Reserve
+	return min(s.cfg.Quota-min(s.cfg.Quota, s.used+taken), s.free-min(s.free, taken))
+}
+
+// Fits tells whether Submit would take records at this moment. nil: it would. Errors: ErrFull, ErrLaneFull, and what Submit says of records that no log
+// may hold. A caller that was refused asks until there is room for just that: a smaller submission may fit before.
+func (s *Spool) Fits(records ...Record) error {
+	sub, err := encodeRecords(records)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refuses(&sub.claim)
+}
+
+// admit obeys the quotas, and remembers what did not fit. Callers hold mu.
 func (s *Spool) admit(c *claim) error {
-	if c.bytes == 0 {
+	err := s.refuses(c)
+	if errors.Is(err, ErrFull) && c.bytes > s.batchRoom() {
+		s.space.full, s.space.refused = true, max(s.space.refused, c.bytes)
+		s.look()
+	}
+	return err
+}
+
+// refuses tells why the quotas refuse a claim; nil when they do not. Callers hold mu.
+func (s *Spool) refuses(c *claim) error {
+	switch {
+	case c.bytes == 0:
 		return nil
-	}
-	if s.over(c.bytes) || c.parks > 0 && s.state.parks.live+s.queue.parks+c.parks > s.cfg.MaxParked {
+	case c.bytes > s.cfg.Quota-s.cfg.Reserve:
+		return fmt.Errorf("%d bytes, more than the quota of %d without its reserve of %d: %w", c.bytes, s.cfg.Quota, s.cfg.Reserve, federation.ErrTooLarge)
+	case c.bytes > s.batchRoom():
 		return ErrFull
-	}
-	if s.cfg.LaneQuota == 0 {
+	case c.parks > 0 && s.state.parks.live+s.queue.parks+c.parks > s.cfg.MaxParked:
+		return fmt.Errorf("%d messages are parked, %d are the most: %w", s.state.parks.live, s.cfg.MaxParked, ErrFull)
+	case s.cfg.LaneQuota == 0:
 		return nil
 	}
 	for lane, n := range c.lanes {

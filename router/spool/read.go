@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"time"
 
 	"cloudqueue/federation"
 )
@@ -114,73 +113,6 @@ func (s *Spool) lost(key laneKey, from federation.Offset, otherwise error) error
 	return &c
 }
 
-// find gives the first extent of g that ends at or after from; a count of 0 when there is none.
-func (s *Spool) find(ctx context.Context, g *segment, key laneKey, from federation.Offset) (extent, error) {
-	s.mu.Lock()
-	if g.content != nil {
-		defer s.mu.Unlock()
-		if l := g.content.lanes[key]; l != nil {
-			return search(l.extents, from), nil
-		}
-		return extent{}, nil
-	}
-	s.mu.Unlock()
-	extents, err := s.extentsOf(ctx, g, key)
-	return search(extents, from), err
-}
-
-// search finds the first extent that ends at or after from, of those sorted by first offset.
-func search(extents []extent, from federation.Offset) extent {
-	at, _ := slices.BinarySearchFunc(extents, from, func(e extent, from federation.Offset) int {
-		if e.last() < from {
-			return -1
-		}
-		return 1
-	})
-	if at == len(extents) {
-		return extent{}
-	}
-	return extents[at]
-}
-
-// extentsOf gives the sorted extents of a closed segment's lane: cached, from the footer, or by a scan.
-func (s *Spool) extentsOf(ctx context.Context, g *segment, key laneKey) ([]extent, error) {
-	if extents, ok := s.extents.get(g, key); ok {
-		return extents, nil
-	}
-	r, err := s.readers.acquire(ctx, g.number())
-	if err != nil {
-		return nil, err
-	}
-	defer s.release(r)
-	s.mu.Lock()
-	footer := g.footer
-	s.mu.Unlock()
-	if footer {
-		extents, err := readExtents(r, &g.header, key)
-		if err == nil {
-			s.extents.put(g, key, extents)
-			return extents, nil
-		}
-		s.logger.Warn("footer unreadable, scanning the segment", "segment", g.number(), "err", err)
-	}
-	return s.scanExtents(ctx, r, g, key)
-}
-
-// scanExtents finds the extents of all lanes of a segment, and gives those of one.
-func (s *Spool) scanExtents(ctx context.Context, r Reader, g *segment, key laneKey) ([]extent, error) {
-	t := &gathering{content: newContent(), marks: func(federation.MarkKey, mark) {}, audits: func(ownAudit) {}, moved: func([]uint64) {}}
-	err := indexGroups(ctx, newScanner(r, g.header), g.limit, t, func(ending, federation.LSN) {})
-	if err != nil {
-		return nil, fmt.Errorf("scan segment %d: %w", g.number(), err)
-	}
-	s.cacheContent(g, t.content)
-	if l := t.content.lanes[key]; l != nil {
-		return l.extents, nil
-	}
-	return nil, nil
-}
-
 // batch reads one batch and checks that it is the one.
 func (s *Spool) batch(ctx context.Context, g *segment, key laneKey, e extent) (*federation.Batch, error) {
 	at := place{typeBatch, flagCritical, e.position, e.length}
@@ -253,50 +185,3 @@ func (s *Spool) noteCorrupt(c *CorruptError) error {
 
 // maxCorrupt bounds the list of what reading found. Chosen: a person looks at the first ten.
 const maxCorrupt = 1000
-
-// Parked lists the parked messages, by lane, generation, offset and destination.
-func (s *Spool) Parked() []ParkedInfo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.parks.list()
-}
-
-// ParkedInfo is one line of the parking's index.
-type ParkedInfo struct {
-	ID     ParkID
-	Reason string
-	Last   time.Time // of the last attempt
-	Bytes  uint64    // in the store
-}
-
-// ReadPark reads a parked message. ErrNone: it is not parked. A *CorruptError: it cannot be read.
-func (s *Spool) ReadPark(ctx context.Context, id ParkID) (ParkRecord, error) {
-	for {
-		s.mu.Lock()
-		state := s.state.parks.states[id]
-		if state == nil || state.unparked {
-			s.mu.Unlock()
-			return ParkRecord{}, ErrNone
-		}
-		at := state.current()
-		s.mu.Unlock()
-		p, err := s.park(ctx, at, id)
-		if errors.Is(err, fs.ErrNotExist) && s.gone(at.segment) {
-			continue // cleaned under us: it stands elsewhere
-		}
-		return p, err
-	}
-}
-
-func (s *Spool) park(ctx context.Context, at parkedAt, id ParkID) (ParkRecord, error) {
-	payload, err := s.payload(ctx, at.segment, at.place)
-	if err != nil {
-		return ParkRecord{}, err
-	}
-	p, lsn, err := parsePark(payload)
-	if err != nil || p.ID() != id || lsn != at.lsn {
-		return ParkRecord{}, s.noteCorrupt(&CorruptError{Segment: at.segment.number(), Offset: int64(at.place.position), What: "a parked message is bad",
-			Batch: federation.BatchName{Lane: id.Lane, Generation: id.Generation, First: id.Offset}})
-	}
-	return p, nil
-}

@@ -32,6 +32,7 @@ type Spool struct {
 	*state
 	queue
 	health  Health
+	space   fullness
 	writing time.Time // when the writer took the group that it writes; zero when it has none
 	free    uint64    // the store's own word, refreshed by the keeper, less what was written since
 	used    uint64    // bytes of all segments
@@ -130,7 +131,7 @@ func load(ctx context.Context, store Segments, cfg Config, identity Identity) (*
 	s := &Spool{
 		store: store, cfg: cfg, logger: cfg.Logger, identity: identity, extents: cache, readers: newReaders(store),
 		work: make(chan struct{}, 1), tidy: make(chan struct{}, 1), done: make(chan struct{}),
-		state: r.state, queue: newQueue(), corrupt: r.stretches, numbers: highest, garbage: r.leftovers,
+		state: r.state, queue: newQueue(), corrupt: r.stretches, numbers: highest, garbage: r.leftovers, health: Health{Since: time.Now()},
 	}
 	s.free, _, err = store.Space(ctx)
 	for _, g := range s.inOrder() {
@@ -139,6 +140,7 @@ func load(ctx context.Context, store Segments, cfg Config, identity Identity) (*
 			s.previous = g.number()
 		}
 	}
+	s.look()
 	return s, r, err
 }
 

@@ -67,7 +67,7 @@ func TestADiskThatTheSpoolFillsRefusesBatchesAndTakesMarksUntilThereIsSpace(t *t
 	mounted, store := smallDisk(t, 5<<20) // under the quota, over its reserve
 	sp, _ := startOn(t, store)
 	durable, _, refused := commitUntil(t, sp, 1)
-	if durable < 100 || !errors.Is(refused, spool.ErrFull) { // Usage.Full may lag behind: a smaller batch may still fit
+	if durable < 100 || !errors.Is(refused, spool.ErrFull) || !sp.Usage().Full {
 		t.Fatalf("after %d commits: %v, %+v; want ErrFull", durable, refused, sp.Usage())
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -77,12 +77,10 @@ func TestADiskThatTheSpoolFillsRefusesBatchesAndTakesMarksUntilThereIsSpace(t *t
 	}
 
 	resize(t, mounted, 16<<20)
-	err := sp.Commit(ctx, recordsOf(t, durable+1)...)
-	for errors.Is(err, spool.ErrFull) && ctx.Err() == nil {
+	for sp.Usage().Full && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond) // the spool asks the disk from time to time; nobody tells when
-		err = sp.Commit(ctx, recordsOf(t, durable+1)...)
 	}
-	if err != nil {
+	if err := sp.Commit(ctx, recordsOf(t, durable+1)...); err != nil {
 		t.Errorf("after there is space: %v", err)
 	}
 	t.Logf("%d commits of %d KiB fitted on 5 MiB", durable, bodySize>>10)

@@ -1,0 +1,98 @@
+package spool_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cloudqueue/federation"
+	"cloudqueue/router/spool"
+	"cloudqueue/router/spool/memstore"
+)
+
+// want checks the condition and since when it is that.
+func (s *session) want(condition spool.Condition, since time.Time) {
+	s.t.Helper()
+	if h := s.Health(); h.Condition != condition || !h.Since.Equal(since) {
+		s.t.Errorf("health %+v, want condition %d since %v", h, condition, since)
+	}
+}
+
+func TestAStoreThatHangsIsUnwellSinceItWasAskedAndWellSinceItAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memstore.New(memstore.Options{})
+		opened := time.Now()
+		s := start(t, disk, small())
+		time.Sleep(time.Minute)
+		s.want(spool.Running, opened)
+
+		asked := time.Now()
+		disk.SetFault(func(op memstore.Op) memstore.Fault { return memstore.Fault{Delay: time.Minute} })
+		ticket := s.submit(spool.MarkRecord{Key: receipt("orders"), Value: []byte("late")})
+		time.Sleep(9 * time.Second)
+		s.want(spool.Running, opened) // it may be slow
+		time.Sleep(time.Second)
+		s.want(spool.Unwell, asked)
+		s.wait(ticket)
+		answered := time.Now()
+		disk.SetFault(nil)
+		time.Sleep(time.Minute)
+		s.want(spool.Running, answered)
+		s.close()
+	})
+}
+
+func TestAFullStoreIsFullSinceItRefusedAndUntilWhatItRefusedFits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := spool.Config{SegmentSize: 64 << 10, Quota: 1 << 20}
+		s := start(t, memstore.New(memstore.Options{}), cfg)
+		large := func(n federation.Offset) spool.Record {
+			return spool.BatchRecord{Batch: sealed(t, "orders", n, 1, 100<<10)}
+		}
+		last := federation.Offset(0)
+		for s.Fits(large(last+1)) == nil {
+			last++
+			s.commit(large(last))
+			time.Sleep(time.Second)
+		}
+		refused := time.Now()
+		if err := s.Commit(s.ctx, large(last+1)); !errors.Is(err, spool.ErrFull) {
+			t.Fatalf("%v, want ErrFull", err)
+		}
+		s.want(spool.Full, refused)
+		time.Sleep(time.Minute)
+		s.want(spool.Full, refused)
+		if err := s.Fits(spool.BatchRecord{Batch: sealed(t, "stock", 1, 1, 1000)}); err != nil {
+			t.Errorf("a small batch: %v; a large one is in nobody's way", err)
+		}
+
+		s.Forget(lane("orders"), born, 1) // one segment comes back
+		freed := time.Now()
+		synctest.Wait()
+		if err := s.Fits(large(last + 1)); err != nil {
+			t.Errorf("with a segment less: %v", err)
+		}
+		s.want(spool.Running, freed)
+		s.close()
+	})
+}
+
+func TestAStoreWithACorruptStretchIsDegradedSinceItWasOpened(t *testing.T) {
+	d := damageable(t, 40, false)
+	number := slices.Min(slices.Collect(maps.Keys(groupEnds(d))))
+	disk := d.disk.Clone()
+	disk.SetSegment(number, nil)
+	synctest.Test(t, func(t *testing.T) {
+		opened := time.Now()
+		s := start(t, disk, small())
+		time.Sleep(time.Minute)
+		s.want(spool.Degraded, opened)
+		if c := s.Corrupt(); len(c) != 1 || c[0].Segment != number {
+			t.Errorf("corrupt %v, want segment %d", c, number)
+		}
+		s.close()
+	})
+}

@@ -1,0 +1,110 @@
+package spool
+
+import (
+	"context"
+	"slices"
+
+	"cloudqueue/federation"
+)
+
+// activate goes on in a new segment: the one opened ahead, or one that is made at once.
+func (s *Spool) activate(ctx context.Context) error {
+	o := s.takeAhead()
+	if o == nil {
+		var err error
+		if o, err = s.create(ctx); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	if s.active != nil {
+		s.retired = append(s.retired, s.active)
+	}
+	s.mu.Unlock()
+	s.active = o
+	notify(s.tidy)
+	return nil
+}
+
+// takeAhead gives the segment that was opened ahead. One whose number is no longer the highest is thrown away: segments are used in the order of their numbers.
+func (s *Spool) takeAhead() *openSegment {
+	s.mu.Lock()
+	o := s.ahead
+	s.ahead = nil
+	late := o != nil && o.number() != s.numbers
+	s.mu.Unlock()
+	if !late {
+		return o
+	}
+	_ = o.w.Close() // it holds nothing
+	s.discard(o.number())
+	return nil
+}
+
+// abandon leaves the active segment after a failed write or sync of n bytes. What was durable in it stays; the rest is written elsewhere.
+func (s *Spool) abandon(n int) {
+	o := s.active
+	s.active = nil
+	if err := o.w.Close(); err != nil {
+		s.logger.Debug("close of an abandoned segment", "segment", o.number(), "err", err)
+	}
+	if o.first == 0 {
+		s.discard(o.number())
+		return
+	}
+	s.mu.Lock()
+	o.limit = s.last + 1
+	s.grow(o.segment, int64(n))
+	content := o.content
+	o.segment.content = nil
+	s.mu.Unlock()
+	s.cacheContent(o.segment, content)
+}
+
+// maxSegmentExtents and maxSegmentParks bound a segment's index in memory: 3 MiB and 2 MiB.
+const (
+	maxSegmentExtents = 64 << 10
+	maxSegmentParks   = 8 << 10
+)
+
+// full tells whether the next group goes to another segment. One whose CHECKPOINT is bigger than usual grows until that is half of it.
+func (s *Spool) full(o *openSegment) bool {
+	return o.valid >= max(s.cfg.SegmentSize, 2*o.head) || o.content.extents >= maxSegmentExtents || len(o.content.parks)+len(o.content.unparks) >= maxSegmentParks
+}
+
+// layOutHead appends what begins a segment, behind the group that may stand elsewhere too: MOVED for what is dead by then, so that segments of marks alone
+// go as fast as they come, and a CHECKPOINT.
+func (s *Spool) layOutHead(b *builder, lsn federation.LSN, pending *content) (*submission, error) {
+	numbers := s.dead()
+	moved, err := newSubmission()
+	if len(numbers) > 0 {
+		moved, err = newSubmission(movedRecord(numbers))
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.group(lsn, []*submission{moved}, pending)
+	c := s.checkpointNow()
+	c.segments = slices.DeleteFunc(c.segments, func(t tableEntry) bool { return slices.Contains(numbers, t.number) })
+	b.checkpoint(lsn+1, c, pending)
+	return moved, nil
+}
+
+// checkpointNow is all that the spool knows as of the last durable group, less what segments' own indexes hold.
+func (s *Spool) checkpointNow() *checkpoint {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &checkpoint{asOf: s.last, marks: make([]keyedMark, 0, len(s.marks)), audits: append([]ownAudit(nil), s.audits...)}
+	for key, m := range s.marks {
+		c.marks = append(c.marks, keyedMark{key, m})
+	}
+	for _, g := range s.inOrder() {
+		c.segments = append(c.segments, g.tableEntry())
+	}
+	for key, l := range s.index.lanes {
+		if l.highest != 0 {
+			c.highest = append(c.highest, laneHighest{key, l.highest})
+		}
+	}
+	return c
+}
