@@ -132,23 +132,23 @@ func TestWindowBoundsWhatIsUnanswered(t *testing.T) {
 		published := make(chan struct{})
 		go func() {
 			defer close(published)
-			for i := range 600 {
+			for i := range 2200 {
 				p.Publish(s.ctx, incarnation, message("e", "k", fmt.Sprint(i)), o.of(fmt.Sprint(i)))
 			}
 		}()
 		time.Sleep(10 * time.Second)
-		if n := peer.count(); n != 512 {
-			t.Fatalf("%d are outstanding, the window is 512", n)
+		if n := peer.count(); n != 2048 {
+			t.Fatalf("%d are outstanding, the window is 2048", n)
 		}
-		peer.confirm(amqpwire.BasicAck, 100, true)
+		peer.confirm(amqpwire.BasicAck, 200, true)
 		<-published
 		synctest.Wait()
-		if n := peer.count(); n != 600 {
+		if n := peer.count(); n != 2200 {
 			t.Fatalf("%d were sent", n)
 		}
-		peer.confirm(amqpwire.BasicAck, 600, true)
+		peer.confirm(amqpwire.BasicAck, 2200, true)
 		synctest.Wait()
-		if n := len(o.kinds()); n != 600 {
+		if n := len(o.kinds()); n != 2200 {
 			t.Fatalf("%d outcomes", n)
 		}
 	})
