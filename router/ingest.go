@@ -42,7 +42,7 @@ type settlement struct {
 
 // redrive is a parked message that gets a new offset; its parking ends in the same group.
 type redrive struct {
-	entry  federation.Entry
+	park   spool.ParkRecord
 	unpark spool.UnparkRecord
 	done   chan error // capacity 1
 }
@@ -212,7 +212,7 @@ func (in *ingest) submit(ctx context.Context, list []taken) error {
 
 // again seals one parked message under a new offset.
 func (in *ingest) again(ctx context.Context, q redrive) error {
-	sealed, err := in.seals.sealEntry(q.entry, q.unpark)
+	sealed, err := in.seals.sealEntry(q.park, q.unpark, in.current())
 	if err != nil {
 		q.done <- err
 		return nil
@@ -261,7 +261,9 @@ func (in *ingest) refuse(ctx context.Context, reason, fix string, full ...spool.
 	return nil
 }
 
-func isFull(err error) bool { return errors.Is(err, spool.ErrFull) || errors.Is(err, spool.ErrLaneFull) }
+func isFull(err error) bool {
+	return errors.Is(err, spool.ErrFull) || errors.Is(err, spool.ErrLaneFull)
+}
 
 // refusePause is long enough that a full store is not asked all the time, and short beside any repair.
 const refusePause = time.Second

@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"cloudqueue/federation"
@@ -113,7 +114,13 @@ func (l *inLane) park(it *item, reason, text string) {
 	l.parks = append(l.parks, it)
 }
 
+// parkRecord keeps the message with what its redrive needs: where it was, since when it is on its way, and what was left of its lifetime.
 func (l *inLane) parkRecord(it *item) spool.Record {
+	now, e, h := time.Now(), *it.entry, &it.arrival.batch.Header
+	e.TTL = remaining(it.arrival, it.entry)
+	if path := it.arrival.side.Path; len(e.Path)+len(path) <= federation.MaxPath {
+		e.Path = append(slices.Clone(e.Path), path...)
+	}
 	return spool.ParkRecord{Lane: l.key.lane, Generation: l.gen, Offset: it.at, Destination: l.key.dest, Reason: it.reason, Errors: it.lastError,
-		Attempts: it.attempts, First: it.firstTry, Last: time.Now(), Entry: *it.entry}
+		Attempts: it.attempts, First: it.firstTry, Last: now, Taken: h.SealedAt.Add(-e.Age), Entry: e}
 }

@@ -210,7 +210,7 @@ func (r *Router) publishParked(ctx context.Context, p spool.ParkRecord) error {
 		}
 	}
 	props, err := r.cfg.Properties.Deliver(m.Properties, DeliveryEdit{ID: federation.BatchName{Lane: p.Lane, Generation: p.Generation, First: p.Offset}.String(),
-		Origin: p.Lane.Origin, Path: append(slices.Clone(p.Entry.Path), p.Lane.Origin), Time: p.First, Duplicate: true, Remaining: federation.NoTTL, TrustUserID: route.TrustUserID})
+		Origin: p.Lane.Origin, Path: append(slices.Clone(p.Entry.Path), p.Lane.Origin), Time: p.Taken, Duplicate: true, Remaining: p.Entry.TTL, TrustUserID: route.TrustUserID})
 	if err != nil {
 		return err
 	}
@@ -256,7 +256,7 @@ func (r *Router) sealAgain(ctx context.Context, p spool.ParkRecord, a admin.Park
 	if limit := route.MaxMessageSize; limit > 0 && p.Entry.Message.Size() > limit {
 		return admin.Errorf(admin.Refused, "raise max-message-size of route "+route.Name, "the message has %d bytes, the route takes %d", p.Entry.Message.Size(), limit)
 	}
-	req := redrive{entry: p.Entry, unpark: spool.UnparkRecord{Park: p.ID(), Outcome: "redriven", Who: a.Who, Why: a.Why, At: time.Now()}, done: make(chan error, 1)}
+	req := redrive{park: p, unpark: spool.UnparkRecord{Park: p.ID(), Outcome: "redriven", Who: a.Who, Why: a.Why, At: time.Now()}, done: make(chan error, 1)}
 	select {
 	case in.redrives <- req:
 	case <-in.done:

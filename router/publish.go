@@ -136,7 +136,7 @@ func (l *inLane) edit(it *item) DeliveryEdit {
 func (l *inLane) skips(a *arrival, e *federation.Entry) (federation.End, bool) {
 	bit := uint64(1) << indexOf(a.batch.Header.Destinations, l.key.dest)
 	switch {
-	case e.Kind == federation.EntryTombstone && e.Reason == reasonTooLarge:
+	case e.Kind == federation.EntryTombstone && parksAtOrigin(e.Reason):
 		return federation.EndParked, true // at the origin
 	case e.Kind == federation.EntryTombstone, e.Excluded&bit != 0:
 		return federation.EndExcluded, true

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -32,51 +33,72 @@ type sealed struct {
 	dups    uint64
 }
 
+// seal makes a batch of deliveries. A message that is not for any destination, or that no batch takes, leaves a tombstone in its place:
+// it never stops the others. The error is about their sum.
 func (s *sealer) seal(list []taken, route topology.Route) (sealed, error) {
-	l, now := s.lane, time.Now()
-	l.mu.Lock()
-	first, mark := l.next, l.mark
-	l.mu.Unlock()
-	dests := l.destinations()
+	now, dests := time.Now(), s.lane.destinations()
 	out := sealed{dups: s.dups}
-	entries := make([]federation.Entry, len(list))
+	entries, buried := make([]federation.Entry, len(list)), make([]string, len(list))
 	for i, t := range list {
-		entries[i] = s.entry(t, now, dests, route)
+		entries[i] = s.entry(t, now)
+		entries[i].Excluded = excluded(entries[i].Path, dests, route.MaxHops)
+		buried[i] = whyBuried(&entries[i], dests, route)
 		if entries[i].Flags&federation.EntryDuplicate != 0 {
 			out.dups++
 		}
-		if entries[i].Reason == reasonTooLarge {
-			out.records = append(out.records, parkAtOrigin(l.lane, mark.Generation, first+federation.Offset(i), t, now))
-		}
 	}
 	s.rate.add(len(list), now)
-	err := s.close(&out, entries, first, dests, now)
+	err := s.close(&out, entries, buried, dests, now)
+	if err != nil && !errors.Is(err, federation.ErrTooLarge) && findUnsealable(entries, buried) {
+		err = s.close(&out, entries, buried, dests, now)
+	}
 	return out, err
+}
+
+// findUnsealable marks the entries that no batch takes, and tells whether there is one.
+func findUnsealable(entries []federation.Entry, buried []string) (found bool) {
+	for i := range entries {
+		if buried[i] != "" {
+			continue
+		}
+		if _, err := federation.AppendEntry(nil, &entries[i]); err != nil {
+			buried[i], found = ReasonBadProperties, true
+		}
+	}
+	return found
 }
 
 // sealEntry makes a batch of one entry that was parked, with the record that ends its parking.
-func (s *sealer) sealEntry(e federation.Entry, unpark spool.UnparkRecord) (sealed, error) {
-	s.lane.mu.Lock()
-	first := s.lane.next
-	s.lane.mu.Unlock()
-	now := time.Now()
+func (s *sealer) sealEntry(p spool.ParkRecord, unpark spool.UnparkRecord, route topology.Route) (sealed, error) {
+	now, dests := time.Now(), s.lane.destinations()
+	e := p.Entry
 	e.Flags |= federation.EntryRedriven | federation.EntryDuplicate
+	e.Age = max(0, now.Sub(p.Taken)).Truncate(time.Millisecond)
+	e.Excluded = excluded(e.Path, dests, route.MaxHops)
 	out := sealed{dups: s.dups, records: []spool.Record{unpark}}
-	err := s.close(&out, []federation.Entry{e}, first, s.lane.destinations(), now)
+	err := s.close(&out, []federation.Entry{e}, []string{whyBuried(&e, dests, topology.Route{})}, dests, now)
 	return out, err
 }
 
-// close seals entries and adds the records of the batch.
-func (s *sealer) close(out *sealed, entries []federation.Entry, first federation.Offset, dests []federation.Destination, now time.Time) error {
+// close seals entries and adds the records of the batch. What is buried stays here when it is parked, and leaves a tombstone.
+func (s *sealer) close(out *sealed, entries []federation.Entry, buried []string, dests []federation.Destination, now time.Time) error {
 	l := s.lane
-	gen := l.generation()
+	l.mu.Lock()
+	first, gen := l.next, l.mark.Generation
+	l.mu.Unlock()
+	var parks []spool.Record
+	for i, reason := range buried {
+		if parksAtOrigin(reason) {
+			parks = append(parks, parkAtOrigin(l.lane, gen, first+federation.Offset(i), entries[i], reason, now))
+		}
+	}
 	h := federation.Header{Lane: l.lane, Generation: gen, First: first, SealEpoch: l.r.identity.Epoch, SealedAt: now, Destinations: dests}
-	b, err := federation.Seal(h, entries, federation.CodecZstd, s.coder)
+	b, err := federation.Seal(h, withTombstones(entries, buried), federation.CodecZstd, s.coder)
 	if err != nil {
 		return err
 	}
 	out.batch = b
-	out.records = append(out.records, spool.BatchRecord{Batch: b}, spool.MarkRecord{
+	out.records = append(append(out.records, parks...), spool.BatchRecord{Batch: b}, spool.MarkRecord{
 		Key:   federation.MarkKey{Kind: federation.MarkLaneHigh, Lane: l.lane, Generation: gen},
 		Value: federation.LaneHigh{LastAssigned: b.Header.Last(), IngestDuplicates: out.dups}.Encode()})
 	return nil
@@ -92,32 +114,56 @@ func (s *sealer) bound(x sealed) {
 	l.mu.Unlock()
 }
 
-// Reasons of tombstones that the origin seals.
-const (
-	reasonLoop     = "loop"
-	reasonTooLarge = "too large"
-)
+// reasonLoop is why an entry is a tombstone that every destination of which has the message already. The other reasons of tombstones are
+// those of parking.
+const reasonLoop = "loop"
 
-func (s *sealer) entry(t taken, now time.Time, dests []federation.Destination, route topology.Route) federation.Entry {
+// parksAtOrigin tells whether the message of a tombstone with the reason is parked where it entered.
+func parksAtOrigin(reason string) bool {
+	return reason == ReasonTooLarge || reason == ReasonBadProperties
+}
+
+// entry is what is sealed of a delivery. Properties that cannot be read are carried as they are: the destination parks them with its reason.
+func (s *sealer) entry(t taken, now time.Time) federation.Entry {
 	e := federation.Entry{Age: now.Sub(t.at).Truncate(time.Millisecond), TTL: federation.NoTTL, Message: t.Message}
 	if t.Redelivered {
 		e.Flags |= federation.EntryDuplicate
 	}
-	// Properties that cannot be read are carried as they are: the destination parks them with its reason.
-	if facts, err := s.lane.r.cfg.Properties.Facts(t.Message.Properties); err == nil {
-		e.Path, e.TTL = facts.Path, facts.TTL
-		if facts.Transient {
-			e.Flags |= federation.EntryTransient
-		}
+	facts, err := s.lane.r.cfg.Properties.Facts(t.Message.Properties)
+	e.Path = facts.Path
+	if err == nil {
+		e.TTL = facts.TTL
 	}
-	e.Excluded = excluded(e.Path, dests, route.MaxHops)
-	switch {
-	case e.Excluded == allOf(dests):
-		return tombstone(e, reasonLoop)
-	case route.MaxMessageSize > 0 && t.Message.Size() > route.MaxMessageSize:
-		return tombstone(e, reasonTooLarge)
+	if facts.Transient {
+		e.Flags |= federation.EntryTransient
 	}
 	return e
+}
+
+// whyBuried is the reason of the tombstone that an entry becomes, empty when it is for somebody.
+func whyBuried(e *federation.Entry, dests []federation.Destination, route topology.Route) string {
+	switch {
+	case e.Excluded == allOf(dests):
+		return reasonLoop
+	case route.MaxMessageSize > 0 && e.Message.Size() > route.MaxMessageSize:
+		return ReasonTooLarge
+	}
+	return ""
+}
+
+// withTombstones are the entries as they are sealed: most batches have nothing buried.
+func withTombstones(entries []federation.Entry, buried []string) []federation.Entry {
+	out := entries
+	for i, reason := range buried {
+		if reason == "" {
+			continue
+		}
+		if &out[0] == &entries[0] {
+			out = slices.Clone(entries)
+		}
+		out[i] = tombstone(entries[i], reason)
+	}
+	return out
 }
 
 func tombstone(e federation.Entry, reason string) federation.Entry {
@@ -141,13 +187,16 @@ func excluded(path []federation.SiteID, dests []federation.Destination, maxHops 
 
 func allOf(dests []federation.Destination) uint64 { return 1<<len(dests) - 1 }
 
-func parkAtOrigin(lane federation.Lane, gen federation.Generation, at federation.Offset, t taken, now time.Time) spool.Record {
-	e := federation.Entry{TTL: federation.NoTTL, Message: t.Message}
-	if t.Redelivered {
-		e.Flags |= federation.EntryDuplicate
+// parkAtOrigin keeps a message with its path and its lifetime: sealed again, it goes on where it was.
+func parkAtOrigin(lane federation.Lane, gen federation.Generation, at federation.Offset, e federation.Entry, reason string, now time.Time) spool.Record {
+	taken := now.Add(-e.Age)
+	e.Age, e.Excluded = 0, 0
+	text := "larger than max-message-size of the route"
+	if reason == ReasonBadProperties {
+		e.Path, e.TTL, text = nil, federation.NoTTL, "no batch takes it as it is"
 	}
 	return spool.ParkRecord{Lane: lane, Generation: gen, Offset: at, Destination: federation.Destination{Site: lane.Origin},
-		Reason: reasonTooLarge, Errors: "larger than max-message-size of the route", First: now, Last: now, Entry: e}
+		Reason: reason, Errors: text, First: now, Last: now, Taken: taken, Entry: e}
 }
 
 // arrivalRate estimates messages per second from what the latest batches held.

@@ -1,10 +1,13 @@
 package router
 
 import (
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cloudqueue/federation"
+	"cloudqueue/router/admin"
 )
 
 func TestADestinationOnThePathIsExcludedAndNoneGetsItAfterMaxHops(t *testing.T) {
@@ -63,9 +66,9 @@ func TestABatchLingersOnlyWhenEnoughWouldCome(t *testing.T) {
 func TestATombstoneKeepsItsReasonAndNotItsMessage(t *testing.T) {
 	e := federation.Entry{Flags: federation.EntryDuplicate, Age: time.Second, TTL: time.Minute, Excluded: 3, Message: federation.Message{Body: []byte("large")}}
 
-	got := tombstone(e, reasonTooLarge)
+	got := tombstone(e, ReasonTooLarge)
 
-	if got.Kind != federation.EntryTombstone || got.Reason != reasonTooLarge || got.Message.Body != nil || got.TTL != federation.NoTTL ||
+	if got.Kind != federation.EntryTombstone || got.Reason != ReasonTooLarge || got.Message.Body != nil || got.TTL != federation.NoTTL ||
 		got.Flags != e.Flags || got.Age != e.Age || got.Excluded != e.Excluded {
 		t.Errorf("tombstone %+v", got)
 	}
@@ -87,4 +90,110 @@ func TestARateFollowsArrivalsWithoutOvershootingTheirBursts(t *testing.T) {
 	if r.perSecond < 300 {
 		t.Errorf("rate %.0f of 400 messages a second", r.perSecond)
 	}
+}
+
+// visited says of a message with the properties "visited" that it was at nyc, and of one with "bad" at a place that no site can be.
+type visited struct{ plainProperties }
+
+func (visited) Facts(raw []byte) (PropertyFacts, error) {
+	facts := PropertyFacts{TTL: federation.NoTTL}
+	switch string(raw) {
+	case "visited":
+		facts.Path, facts.TTL = []federation.SiteID{"ber", "nyc"}, time.Minute
+	case "bad":
+		facts.Path = []federation.SiteID{"Bad Site"}
+	}
+	return facts, nil
+}
+
+// give hands over a message of a route with properties.
+func (s *story) give(route, properties, body string) {
+	c := s.broker.consumer("cq.out." + route)
+	c.mu.Lock()
+	c.given++
+	c.deliveries <- federation.Delivery{Tag: federation.Tag{Incarnation: c.incarnation, Number: c.given},
+		Message: federation.Message{Exchange: route, Properties: []byte(properties), Body: []byte(body)}}
+	c.mu.Unlock()
+	synctest.Wait()
+}
+
+// stored opens the batch of a lane that holds an offset.
+func (s *story) stored(lane federation.Lane, at federation.Offset) []federation.Entry {
+	s.t.Helper()
+	b, err := s.spool.Read(s.t.Context(), lane, s.router.out[lane].generation(), at)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	coder, err := federation.NewCoder()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	entries, err := b.Open(coder)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return entries
+}
+
+func TestAMessageThatNoBatchTakesIsParkedAndNeverHoldsItsLane(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.router.cfg.Properties = visited{}
+		l := s.opened()
+		s.give("orders", "", "a")
+		s.give("orders", "bad", "b")
+		s.give("orders", "", "c")
+
+		if got := s.router.OutLanes()[0]; got.State != "running" || got.LastAssigned != 3 {
+			t.Errorf("lane %+v", got)
+		}
+		if got := len(l.sent()); got != 3 {
+			t.Errorf("%d batches were sent, want 3", got)
+		}
+		if got := s.stored(orders, 2)[0]; got.Kind != federation.EntryTombstone || got.Reason != ReasonBadProperties {
+			t.Errorf("entry %+v", got)
+		}
+		parked := s.spool.Parked()
+		if len(parked) != 1 || parked[0].Reason != ReasonBadProperties || parked[0].ID.Offset != 2 || parked[0].ID.Destination != atAms {
+			t.Fatalf("parked %+v", parked)
+		}
+		if p, err := s.spool.ReadPark(t.Context(), parked[0].ID); err != nil || string(p.Entry.Message.Body) != "b" {
+			t.Errorf("parked %+v, %v", p, err)
+		}
+	})
+}
+
+// forBoth sends to two sites what has at most so many bytes.
+const forBoth = `
+federation: acme
+sites:
+  ams: {listen: ["127.0.0.1:1"]}
+  nyc: {listen: ["127.0.0.1:2"]}
+  sin: {listen: ["127.0.0.1:3"]}
+routes:
+  both:
+    from: {site: ams, exchange: both, keys: ["#"]}
+    to: [{site: nyc}, {site: sin}]
+    max-message-size: `
+
+func TestAMessageThatIsSealedAgainKeepsItsPathItsLifetimeAndItsTime(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		both := federation.Lane{Origin: "ams", Route: "both"}
+		s.router.cfg.Properties = visited{}
+		s.apply(forBoth + "10B")
+		s.give("both", "visited", "more than ten bytes")
+		time.Sleep(time.Hour)
+		s.apply(forBoth + "1KiB")
+		done, err := s.router.Redrive(t.Context(), admin.ParkAction{Who: "test", Why: "the limit was raised"})
+		if err != nil || done.Done != 1 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+
+		first, again := s.stored(both, 1)[0], s.stored(both, 2)[0]
+		if first.Kind != federation.EntryTombstone || first.Reason != ReasonTooLarge {
+			t.Errorf("first %+v", first)
+		}
+		if again.Excluded != 1 || again.TTL != time.Minute || again.Age != time.Hour || !slices.Equal(again.Path, []federation.SiteID{"ber", "nyc"}) {
+			t.Errorf("again: excluded %b, ttl %s, age %s, path %s", again.Excluded, again.TTL, again.Age, again.Path)
+		}
+	})
 }

@@ -1,7 +1,10 @@
 package site_test
 
 import (
+	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -101,6 +104,38 @@ func TestAParkedMessageIsRedrivenFlaggedOnceItCanBeRouted(t *testing.T) {
 	}
 	nyc.parked(0)
 	nyc.balanced()
+}
+
+func TestARedrivenMessageKeepsItsPathItsLifetimeAndItsTime(t *testing.T) {
+	ams, nyc := running(t, twoSites, "orders.new")
+	nyc.stopRouter()
+	published := time.Now()
+	ams.publishOne("orders", "orders.unbound", amqp.Publishing{Body: []byte("lost sheep"), Expiration: "600000", Headers: amqp.Table{"x-cq-path": []any{"ber"}}})
+	eventually(t, "ams has stored it", func() bool { return ams.laneOut("ams/orders").LastAssigned == 1 })
+	stored := time.Now()
+	eventually(t, "it waits for a while", func() bool { return time.Since(stored) > 50*time.Millisecond })
+	nyc.start()
+	id := nyc.parked(1)[0].ID
+	waited := time.Since(published)
+	ams.receipted("ams/orders", 1)
+	nyc.bindQueue("in", "orders.unbound", "orders")
+	if done, err := nyc.client().Redrive(t.Context(), admin.ParkAction{Filter: admin.ParkFilter{IDs: []string{id}}, Who: "test", Why: "bound now"}); err != nil || done.Done != 1 {
+		t.Fatalf("redrive: %+v, %v", done, err)
+	}
+
+	m, ok, err := nyc.channel().Get("in", true)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if at, _ := m.Headers["x-cq-time"].(int64); at < published.UnixMilli() || at > stored.UnixMilli() {
+		t.Errorf("taken at %d, published at %d and stored by %d", at, published.UnixMilli(), stored.UnixMilli())
+	}
+	if left, err := strconv.Atoi(m.Expiration); err != nil || left > 600_000-50 || left < 600_000-int(waited.Milliseconds())-1 {
+		t.Errorf("expiration %q, %v; it waited %s of 10 minutes", m.Expiration, err, waited)
+	}
+	if path, _ := m.Headers["x-cq-path"].([]any); !slices.Equal(path, []any{"ber", "ams"}) {
+		t.Errorf("path %v", path)
+	}
 }
 
 func TestADropNeedsAReasonAndEndsTheParking(t *testing.T) {

@@ -28,7 +28,9 @@ type ParkRecord struct {
 	Errors      string // what was said, for people; at most 4,096 bytes
 	Attempts    uint32
 	First, Last time.Time // first and last attempt, whole milliseconds
-	Entry       federation.Entry
+	Taken       time.Time // when its origin took it, by the origin's clock, whole milliseconds
+	// Entry is the message, with the path and the lifetime that it had left when it was parked: parking ages nothing.
+	Entry federation.Entry
 }
 
 // ID names the parked message.

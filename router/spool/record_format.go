@@ -21,7 +21,7 @@ const (
 //
 //	BATCH   the batch's bytes (federation/batch_format.go)
 //	MARK    own LSN u64, key (federation.AppendMarkKey), value: u32 length + bytes, at most MaxMarkValue
-//	PARK    own LSN u64, id, reason text <= 63, errors text <= 4,096, attempts u32, first ms u64, last ms u64, entry (federation.AppendEntry)
+//	PARK    own LSN u64, id, reason text <= 63, errors text <= 4,096, attempts u32, first ms u64, last ms u64, taken ms u64, entry (federation.AppendEntry)
 //	UNPARK  own LSN u64, id, outcome text, who text, why text, each <= 255; at ms u64
 //	AUDIT   own LSN u64, who text <= 255, what text <= 4,096, at ms u64
 //
@@ -54,6 +54,7 @@ func appendPark(dst []byte, lsn federation.LSN, p *ParkRecord) ([]byte, error) {
 	dst = appendU32(dst, p.Attempts)
 	dst = appendTime(dst, p.First)
 	dst = appendTime(dst, p.Last)
+	dst = appendTime(dst, p.Taken)
 	return federation.AppendEntry(dst, &p.Entry)
 }
 
@@ -65,7 +66,7 @@ func parseParkHead(payload []byte) (p ParkRecord, lsn federation.LSN, rest []byt
 	p.Lane, p.Generation, p.Offset, p.Destination = id.Lane, id.Generation, id.Offset, id.Destination
 	p.Reason, p.Errors = f.text(), f.text()
 	p.Attempts = f.u32()
-	p.First, p.Last = f.time(), f.time()
+	p.First, p.Last, p.Taken = f.time(), f.time(), f.time()
 	if f.err == nil && (len(p.Reason) > maxReason || len(p.Errors) > maxLong) {
 		f.fail("a parked message's reason is too long")
 	}

@@ -153,7 +153,7 @@ func parkRecord(name string, offset federation.Offset, size int) spool.ParkRecor
 	at := time.UnixMilli(1_764_534_001_000).UTC()
 	return spool.ParkRecord{
 		Lane: lane(name), Generation: born, Offset: offset, Destination: nyc, Reason: "unroutable", Errors: "312 NO_ROUTE", Attempts: 2,
-		First: at, Last: at.Add(time.Second), Entry: entry(name, offset, size),
+		First: at, Last: at.Add(time.Second), Taken: at.Add(-time.Minute), Entry: entry(name, offset, size),
 	}
 }
 
