@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -17,44 +16,11 @@ type account struct {
 	site string // of the destination
 }
 
-// books asks every site, until the origins have nothing outstanding: the last receipts may be under way.
+// books asks every site, once the last receipts have come.
 func (w *World) books(ctx context.Context, flags ...string) (map[string]admin.Books, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	bySite := map[string]admin.Books{}
-	for _, site := range siteNames {
-		err := until(ctx, func() error {
-			books, err := w.booksOf(ctx, site, flags)
-			if err == nil {
-				bySite[site] = books
-				err = outstanding(books)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", site, err)
-		}
-	}
-	return bySite, nil
-}
-
-func (w *World) booksOf(ctx context.Context, site string, flags []string) (admin.Books, error) {
-	var books admin.Books
-	out, err := w.sites.Site(site).Command(ctx, append([]string{"books", "-o", "json"}, flags...)...)
-	if jsonErr := json.Unmarshal([]byte(out), &books); jsonErr != nil {
-		return books, errors.Join(err, jsonErr)
-	}
-	return books, nil // books that do not balance make the command fail; compare says which
-}
-
-// outstanding says which of an origin's lines wait for receipts.
-func outstanding(books admin.Books) error {
-	for _, line := range books.Lines {
-		if line.Side == admin.Origin && line.Stored > 0 {
-			return fmt.Errorf("lane %s to %s: %d stored", line.Lane, line.Destination, line.Stored)
-		}
-	}
-	return nil
+	return w.sites.Receipted(ctx, flags...)
 }
 
 // count remembers how many different offsets a queue has shown, of all runs.

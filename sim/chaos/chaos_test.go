@@ -76,6 +76,11 @@ func run(t *testing.T, w *World, config Config) check.Report {
 	if len(toll) != len(config.Plan) {
 		t.Errorf("%d of %d strikes met %d messages in flight and were followed by deliveries", len(toll), len(config.Plan), enough)
 	}
+	for _, v := range report.Verdicts {
+		if 2*v.FalseFlags.Count > v.Distinct {
+			t.Errorf("%s: %d of %d messages came flagged at once: where most do, the flag says nothing", v.Queue, v.FalseFlags.Count, v.Distinct)
+		}
+	}
 	if t.Failed() {
 		for _, site := range siteNames {
 			t.Logf("log of router %s ends:\n%s", site, w.sites.Site(site).Process().Log(4000))

@@ -179,7 +179,7 @@ func (w *World) judge(ctx context.Context, p *publishers) (check.Report, error) 
 				return report, err
 			}
 			report.Verdicts = append(report.Verdicts, check.Judge(check.History{
-				Lane: l.name(), Queue: o.String(), Published: p.byLane[l.name()].Published(), Appeared: appeared,
+				Lane: l.name(), Queue: o.String(), Published: p.byLane[l.name()].Published(), Appeared: appeared, Routed: true,
 			}))
 			w.count(l, o, appeared)
 		}

@@ -63,6 +63,9 @@ func (w *World) purge(o outlet) error {
 
 // take notes one consumed message.
 func (w *watch) take(r load.Received) {
+	if !r.Intact || r.Lane != w.lane.name() {
+		return // the judge of the other queue finds it
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for uint64(len(w.seen)) <= r.Index {

@@ -10,11 +10,11 @@ import (
 )
 
 func consumed(index uint64, sent time.Time) load.Received {
-	return load.Received{Appearance: check.Appearance{Index: index}, Sent: sent, At: sent.Add(time.Millisecond)}
+	return load.Received{Appearance: check.Appearance{Lane: lanes[0].name(), Index: index, Intact: true}, Sent: sent, At: sent.Add(time.Millisecond)}
 }
 
 func TestInFlightIsWhatIsConfirmedAndNotConsumed(t *testing.T) {
-	w := new(watch)
+	w := &watch{lane: lanes[0]}
 	published := []check.Published{{Outcome: check.Confirmed}, {Outcome: check.Confirmed}, {}, {Outcome: check.Returned}, {Outcome: check.Confirmed}}
 	for _, index := range []uint64{1, 1, 3} { // a repeat and one of unknown outcome hide nothing that is missing
 		w.take(consumed(index, time.Now()))
@@ -26,7 +26,7 @@ func TestInFlightIsWhatIsConfirmedAndNotConsumed(t *testing.T) {
 }
 
 func TestAStrikeIsOverWhenAMessagePublishedAfterItIsConsumed(t *testing.T) {
-	w, at := new(watch), time.Now()
+	w, at := &watch{lane: lanes[0]}, time.Now()
 	made := w.strike(at)
 
 	w.take(consumed(1, at.Add(-time.Second)))

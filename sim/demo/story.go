@@ -97,7 +97,7 @@ func (w *world) reach(ctx context.Context, flows []*flow, share float64) error {
 // patience is how long the last messages may take to arrive after the last publish.
 const patience = time.Minute
 
-// drained waits until every destination's queue has as many messages as were published, or more.
+// drained waits until nothing is missing at any destination, and no repeat can follow: every origin has its receipts.
 func (w *world) drained(ctx context.Context, flows []*flow) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -106,7 +106,12 @@ func (w *world) drained(ctx context.Context, flows []*flow) error {
 		for _, f := range flows {
 			_, confirmed := f.publisher.Counts()
 			for _, to := range f.to {
-				if w.depth(to, f.queue()) < confirmed {
+				if w.depth(to, f.queue()) < confirmed { // repeats may make it more
+					return false
+				}
+			}
+			for _, h := range w.histories(f) {
+				if check.Judge(h).Lost.Count > 0 {
 					return false
 				}
 			}
@@ -115,6 +120,9 @@ func (w *world) drained(ctx context.Context, flows []*flow) error {
 	})
 	if err != nil {
 		return fmt.Errorf("not everything arrived within %s", patience)
+	}
+	if _, err := w.sites.Receipted(ctx); err != nil {
+		return fmt.Errorf("everything arrived, but not every receipt came back within %s: %w", patience, err)
 	}
 	return nil
 }
@@ -148,7 +156,7 @@ func (w *world) histories(f *flow) []check.History {
 	var out []check.History
 	for _, to := range f.to {
 		out = append(out, check.History{Lane: f.lane(), Queue: to + " " + f.queue(), Published: f.publisher.Published(),
-			Appeared: load.Appearances(w.brokers[to].Snapshot(f.queue()), seed)})
+			Appeared: load.Appearances(w.brokers[to].Snapshot(f.queue()), seed), Routed: true})
 	}
 	return out
 }

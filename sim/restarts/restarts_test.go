@@ -36,7 +36,7 @@ func restarts(t *testing.T) int {
 func TestADestinationKilledBetweenPublishAndReceiptRepeatsNothingUnflagged(t *testing.T) {
 	n := restarts(t)
 	random := rand.New(rand.NewPCG(seed, uint64(n)))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(n)*4*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute+time.Duration(n)*4*time.Second) // the build included
 	defer cancel()
 	ams, amsURL := lane.Broker(t, embedded.Config{})
 	nyc, nycURL := lane.Broker(t, embedded.Config{})
@@ -48,15 +48,11 @@ func TestADestinationKilledBetweenPublishAndReceiptRepeatsNothingUnflagged(t *te
 	published := make(chan error, 1)
 	go func() { published <- publisher.Run(ctx) }()
 
-	hits := 0
 	for range n {
 		before := ready(nyc)
 		waitFor(ctx, t, func() bool { return ready(nyc) > before })   // it delivers
 		time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond) // the moment of the kill, not a wait for anything
 		sites.Site("nyc").Kill()
-		if ready(nyc) > before {
-			hits++
-		}
 		if err := sites.Site("nyc").Start(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -65,22 +61,24 @@ func TestADestinationKilledBetweenPublishAndReceiptRepeatsNothingUnflagged(t *te
 	if err := <-published; err != nil {
 		t.Fatal(err)
 	}
-	var verdict check.Verdict
+	verdict := func() check.Verdict {
+		return check.Judge(check.History{Lane: lane.Name, Queue: "nyc " + lane.Queue, Published: publisher.Published(), Appeared: appeared(nyc), Routed: true})
+	}
 	waitFor(ctx, t, func() bool {
 		_, confirmed := publisher.Counts()
-		if ready(nyc) < confirmed {
-			return false
-		}
-		verdict = check.Judge(check.History{Lane: lane.Name, Queue: "nyc " + lane.Queue, Published: publisher.Published(), Appeared: appeared(nyc)})
-		return verdict.Lost.Count == 0
+		return ready(nyc) >= confirmed && verdict().Lost.Count == 0
 	})
-
-	t.Logf("%d restarts, %d while it was delivering\n%s", n, hits, check.Report{Verdicts: []check.Verdict{verdict}})
-	if verdict.Duplicates.Count != 0 || verdict.Lost.Count != 0 || verdict.Inversions.Count != 0 || verdict.Altered.Count != 0 {
-		t.Errorf("duplicates %v, lost %v, inversions %v, altered %v", verdict.Duplicates, verdict.Lost, verdict.Inversions, verdict.Altered)
+	if _, err := sites.Receipted(ctx); err != nil { // a repeat may come behind the last message
+		t.Fatal(err)
 	}
-	if hits < n/2 {
-		t.Errorf("only %d of %d kills came while messages were delivered", hits, n)
+
+	report := check.Report{Verdicts: []check.Verdict{verdict()}}
+	t.Logf("%d restarts\n%s", n, report)
+	if !report.OK() {
+		t.Error("a guarantee is broken")
+	}
+	if report.Sum().Flagged == 0 {
+		t.Errorf("none of %d kills came between a publish and its receipt", n)
 	}
 }
 
