@@ -57,7 +57,7 @@ body b'\x00body\xff'
 `
 
 func TestAPikaProgramPublishesAtOneSiteAndConsumesAtTheOtherUnchanged(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	ams, nyc := variable(t, "CLOUDQUEUE_TEST_AMQP"), variable(t, "CLOUDQUEUE_TEST_AMQP_2")
 	prepare(t, ams, "")

@@ -59,7 +59,7 @@ func (w *world) runOnSameStore() (int, string) {
 		w.t.Fatal(err)
 	}
 	defer p.Kill()
-	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
 	defer cancel()
 	code, err := p.ExitCode(ctx)
 	if err != nil {

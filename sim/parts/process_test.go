@@ -28,7 +28,7 @@ func shell(t *testing.T, script string) *Process {
 // short bounds what must come soon.
 func short(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -39,17 +39,32 @@ func exists(pid int) bool { return syscall.Kill(pid, 0) == nil }
 // waitGone waits for the end of a process that is not our child.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); exists(pid); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); exists(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("process %d still runs", pid)
 		}
 	}
 }
 
+// waitState waits until the kernel gives a process this state: R, S, T …
+func waitState(t *testing.T, pid int, want string) {
+	t.Helper()
+	for {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, rest, _ := strings.Cut(string(stat), ") "); strings.HasPrefix(rest, want) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // readPID waits for a process id in a file.
 func readPID(t *testing.T, path string) int {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		text, _ := os.ReadFile(path)
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
 			return pid
@@ -71,9 +86,11 @@ func TestAPartThatEndsTellsItsExitCodeAndLog(t *testing.T) {
 }
 
 func TestStopAsksAndThenKills(t *testing.T) {
-	polite := shell(t, "trap 'exit 0' TERM; while :; do sleep 0.05; done")
-	deaf := shell(t, "trap '' TERM; while :; do sleep 0.05; done")
-	time.Sleep(100 * time.Millisecond) // the shells set their traps
+	polite := shell(t, "trap 'exit 0' TERM; echo trapped; while :; do sleep 0.05; done")
+	deaf := shell(t, "trap '' TERM; echo trapped; while :; do sleep 0.05; done")
+	for polite.Log(100) == "" || deaf.Log(100) == "" {
+		time.Sleep(time.Millisecond)
+	}
 
 	if err := polite.Stop(short(t)); err != nil {
 		t.Errorf("polite: %v", err)
@@ -97,7 +114,7 @@ func TestKillEndsThePartsChildrenToo(t *testing.T) {
 
 func TestAPausedPartDoesNothingUntilResumed(t *testing.T) {
 	beat := filepath.Join(t.TempDir(), "beat")
-	p := shell(t, "while :; do date +%N > "+beat+"; sleep 0.01; done")
+	p := shell(t, "i=0; while :; do i=$((i + 1)); echo $i > "+beat+"; done") // in the shell itself: a child is not paused
 	read := func() string { b, _ := os.ReadFile(beat); return string(b) }
 	for read() == "" {
 		time.Sleep(time.Millisecond)
@@ -106,16 +123,16 @@ func TestAPausedPartDoesNothingUntilResumed(t *testing.T) {
 	if err := p.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond)
+	waitState(t, p.PID(), "T")
 	before := read()
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond) // what it would beat in, a thousand times
 	if after := read(); after != before {
 		t.Error("it went on while paused")
 	}
 	if err := p.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); read() == before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); read() == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not go on")
 		}

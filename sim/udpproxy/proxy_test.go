@@ -67,7 +67,7 @@ func send(t *testing.T, c *net.UDPConn, text string) {
 // receive waits for the next datagram: its text and sender.
 func receive(t *testing.T, c *net.UDPConn) (string, *net.UDPAddr) {
 	t.Helper()
-	c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	c.SetReadDeadline(time.Now().Add(time.Minute)) // a busy machine takes its time
 	b := make([]byte, 65536)
 	n, from, err := c.ReadFromUDP(b)
 	if err != nil {
@@ -229,7 +229,7 @@ func TestATargetThatIsAwayForAMomentEndsNothing(t *testing.T) {
 	}
 	defer far.Close()
 
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		send(t, l.near, "after") // a datagram may meet the error of the one before
 		far.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 		if _, _, err := far.ReadFromUDP(make([]byte, 100)); err == nil {
@@ -244,9 +244,9 @@ func TestATargetThatIsAwayForAMomentEndsNothing(t *testing.T) {
 // waitFor waits until ok says so; the kernel passes datagrams when it likes.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("not so after 5 s")
+			t.Fatal("not so after a minute")
 		}
 	}
 }
