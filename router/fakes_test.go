@@ -285,10 +285,34 @@ type fakePeers struct{}
 
 func (fakePeers) SetPeers([]topology.Peer, bool) {}
 
-type fakeTopology struct{ snapshots chan topology.Snapshot }
+// fakeTopology gives snapshots, and refuses to keep so many of them.
+type fakeTopology struct {
+	snapshots chan topology.Snapshot
 
-func (f *fakeTopology) Snapshots() <-chan topology.Snapshot              { return f.snapshots }
-func (f *fakeTopology) Applied(context.Context, topology.Snapshot) error { return nil }
+	mu      sync.Mutex
+	refuses int
+	applied int
+	undone  []string
+}
+
+func (f *fakeTopology) Snapshots() <-chan topology.Snapshot { return f.snapshots }
+
+func (f *fakeTopology) Applied(context.Context, topology.Snapshot) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refuses > 0 {
+		f.refuses--
+		return errors.New("the disk is full")
+	}
+	f.applied++
+	return nil
+}
+
+func (f *fakeTopology) NotApplied(_ topology.Snapshot, why error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.undone = append(f.undone, why.Error())
+}
 
 // plainProperties show in clear what a message is published with.
 type plainProperties struct{}

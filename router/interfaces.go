@@ -80,8 +80,11 @@ type Peers interface {
 // TopologySource gives the document to act on; each value replaces the one before.
 type TopologySource interface {
 	Snapshots() <-chan topology.Snapshot
-	// Applied is called when the router acts on a snapshot, after everything that it implies is durable.
+	// Applied is called when the router acts on a snapshot, after everything that it implies is durable. After an error, which
+	// it shows itself, it is called again.
 	Applied(ctx context.Context, s topology.Snapshot) error
+	// NotApplied is called when the router could not do all that a snapshot implies; it tries again.
+	NotApplied(s topology.Snapshot, why error)
 }
 
 // Properties reads and edits raw AMQP property bytes.

@@ -12,7 +12,8 @@ import (
 )
 
 // act brings the router to a topology: lanes begin with their LANE marks durable, routes that are gone stop taking, and
-// only then the snapshot counts as applied (4.2). What did not change is not touched. It is idempotent.
+// only then the snapshot counts as applied (4.2). What did not change is not touched. It is idempotent; after an error it is
+// called again.
 func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
 	doc := snap.Document
 	outbound := byLane(doc.RoutesFrom(r.cfg.Site))
@@ -41,10 +42,14 @@ func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
 	self, _ := doc.Site(r.cfg.Site)
 	r.cfg.Peers.SetPeers(doc.Peers(r.cfg.Site), len(self.Listen) > 0)
 	if err := errors.Join(wrong...); err != nil {
+		r.cfg.Topology.NotApplied(snap, err)
+		return err
+	}
+	if err := r.cfg.Topology.Applied(ctx, snap); err != nil {
 		return err
 	}
 	r.log.Info("topology in force", "version", snap.Version, "origin", snap.Origin)
-	return r.cfg.Topology.Applied(ctx, snap)
+	return nil
 }
 
 func byLane(routes []topology.Route) map[federation.Lane]topology.Route {

@@ -81,23 +81,6 @@ func (r *Router) Run(ctx context.Context) error {
 	return err
 }
 
-// follow acts on each topology until the context ends or a lane breaks for good.
-func (r *Router) follow(ctx context.Context) error {
-	for {
-		// Any ready order gives the same result: an end wins at the next turn at the latest.
-		select {
-		case <-ctx.Done():
-			return nil
-		case err := <-r.fatal:
-			return err
-		case snap := <-r.cfg.Topology.Snapshots():
-			if err := r.act(ctx, snap); err != nil && ctx.Err() == nil {
-				r.log.Error("topology not acted on", "version", snap.Version, "err", err)
-			}
-		}
-	}
-}
-
 // restore begins with what the store knows, before any topology: lanes whose batches wait still drain, and every
 // owner lock that an earlier process used is asked for.
 func (r *Router) restore(ctx context.Context) error {

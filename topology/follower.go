@@ -159,7 +159,7 @@ func (f *Follower) give(s Snapshot) {
 }
 
 // Applied tells that the router runs s, with all that follows from it durable. When it returns nil the copy on disk is s,
-// also after a crash. The router goes on after an error; the next start may then begin with an older document.
+// also after a crash. After an error the router goes on, and calls again; a start in between may begin with an older document.
 func (f *Follower) Applied(ctx context.Context, s Snapshot) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -273,18 +273,43 @@ func TestDamagedLastGoodCopyIsToldAndNotUsed(t *testing.T) {
 	})
 }
 
-func TestAppliedTellsWhenTheCopyCannotBeWritten(t *testing.T) {
+func TestAppliedTellsWhenTheCopyCannotBeWrittenUntilItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
+		dir := filepath.Join(t.TempDir(), "not yet there")
 		source := newFakeSource(topology.OriginEtcd)
 		source.hold(1, one)
-		f := start(t, source, filepath.Join(dir, "is", "not", "there"), nil)
+		f := start(t, source, dir, nil)
 		synctest.Wait()
+		s := <-f.Snapshots()
 
-		err := f.Applied(t.Context(), <-f.Snapshots())
+		err := f.Applied(t.Context(), s)
 
 		if !errors.Is(err, os.ErrNotExist) || f.Status().Part().State != "degraded" {
 			t.Errorf("Applied gave %v, state %+v; want the folder missing and degraded", err, f.Status().Part())
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Applied(t.Context(), s); err != nil || f.Status().Part().State != "running" {
+			t.Errorf("Applied gave %v, state %+v; want it running", err, f.Status().Part())
+		}
+	})
+}
+
+func TestWhatTheRouterCouldNotDoIsShownUntilItIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := newFakeSource(topology.OriginEtcd)
+		source.hold(1, one)
+		f := start(t, source, t.TempDir(), nil)
+		synctest.Wait()
+		s := <-f.Snapshots()
+
+		f.NotApplied(s, errors.New("lane ams/orders: no"))
+		if part := f.Status().Part(); part.State != "held" || !strings.Contains(part.Reason, "lane ams/orders: no") || part.Fix == "" {
+			t.Errorf("state %+v, want what could not be done", part)
+		}
+		if err := f.Applied(t.Context(), s); err != nil || f.Status().Part().State != "running" {
+			t.Errorf("Applied gave %v, state %+v; want it running", err, f.Status().Part())
 		}
 	})
 }

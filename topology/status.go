@@ -29,6 +29,9 @@ type Status struct {
 	Applied       uint64 // version that the router runs
 	AppliedDigest [32]byte
 	CopyTrouble   string // why the copy on disk is not what runs
+
+	Undone   string    // what the router could not do of the document in force, and tries again
+	UndoneAt time.Time // since when
 }
 
 // Status gives a copy.
@@ -48,6 +51,8 @@ func (s Status) Part() federation.PartState {
 		return federation.PartState{State: "waiting", Reason: "no topology yet: " + reason, Fix: fix, Since: s.TroubleAt}
 	case s.From == "":
 		return federation.PartState{State: "waiting", Reason: "no topology yet"}
+	case s.Undone != "":
+		return federation.PartState{State: "held", Reason: "not all of the topology is carried out: " + s.Undone, Fix: "mend what the reason names; it is tried again by itself", Since: s.UndoneAt}
 	case s.CopyTrouble != "":
 		return federation.PartState{State: "degraded", Reason: "the last good copy is not written: " + s.CopyTrouble, Fix: "make room or mend the data folder", Since: s.Since}
 	case s.Trouble != "":
@@ -139,7 +144,7 @@ func (f *Follower) lastGoodBad(err error) {
 
 func (f *Follower) nowApplied(s Snapshot, err error) {
 	f.update(func(status *Status) {
-		status.Applied, status.AppliedDigest, status.CopyTrouble = s.Version, s.Digest, ""
+		status.Applied, status.AppliedDigest, status.CopyTrouble, status.Undone = s.Version, s.Digest, "", ""
 		if err != nil {
 			status.CopyTrouble = err.Error()
 		}
@@ -148,6 +153,16 @@ func (f *Follower) nowApplied(s Snapshot, err error) {
 	case f.reportNow <- struct{}{}:
 	default: // one is pending already
 	}
+}
+
+// NotApplied tells that the router could not do all that s implies, and tries again.
+func (f *Follower) NotApplied(_ Snapshot, why error) {
+	f.update(func(status *Status) {
+		if status.Undone == "" {
+			status.UndoneAt = time.Now()
+		}
+		status.Undone = why.Error()
+	})
 }
 
 // report tells the reporter what the router runs, at each change and every ReportInterval, until ctx ends.
