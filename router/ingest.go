@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"cloudqueue/federation"
@@ -200,14 +201,29 @@ func (in *ingest) submit(ctx context.Context, list []taken) error {
 	switch {
 	case isFull(err):
 		return in.refuse(ctx, "the store is full: "+err.Error(), "give the store more room, raise store-quota, empty the parking, or let the peers catch up: cloudqueue status", sealed.records...)
+	case errors.Is(err, federation.ErrTooLarge) && len(list) > 1:
+		return in.submitHalves(ctx, list)
 	case errors.Is(err, federation.ErrTooLarge):
-		return in.refuse(ctx, "a message is larger than the store takes: "+err.Error(), "move the first message of the queue "+in.current().Source.Queue+" elsewhere")
+		return in.refuse(ctx, fmt.Sprintf("the first message of the queue %s, of %d bytes, is larger than the store can park: %v", in.current().Source.Queue, list[0].Message.Size(), err),
+			"stop the router, take the message out (rabbitmqadmin get queue="+in.current().Source.Queue+" ackmode=ack_requeue_false), start it; and keep such messages out: max_message_size = 16000000 in rabbitmq.conf")
 	case err != nil:
 		return err
 	}
 	in.seals.bound(sealed)
 	in.lane.hold("", "")
 	return in.handOn(settlement{ticket: ticket, tag: list[len(list)-1].Tag, batch: sealed.batch})
+}
+
+// submitHalves finds the message that is too large: what came before it goes on, and it is the queue's first when it is refused.
+func (in *ingest) submitHalves(ctx context.Context, list []taken) error {
+	half := len(list) / 2
+	if err := in.submit(ctx, list[:half]); err != nil {
+		return err
+	}
+	if list[half].Tag.Incarnation < in.minIncarnation {
+		return nil // the first half was refused: all of it is given back
+	}
+	return in.submit(ctx, list[half:])
 }
 
 // again seals one parked message under a new offset.

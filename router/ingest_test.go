@@ -31,6 +31,30 @@ func TestAMessageThatTheStoreCannotTakeHoldsItsLaneAndNothingElse(t *testing.T) 
 	})
 }
 
+func TestWhatCameBeforeAMessageThatTheStoreCannotTakeGoesOn(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.opened()
+		in := s.router.out[orders].in
+		var list []taken
+		for i, body := range []string{"a", "b", strings.Repeat("0", 20<<20), "c"} {
+			list = append(list, taken{federation.Delivery{Tag: federation.Tag{Incarnation: 1, Number: uint64(i + 1)}, Message: federation.Message{Exchange: "orders", RoutingKey: "k", Body: []byte(body)}}, time.Now()})
+		}
+		in.lastSeen = 1
+
+		if err := in.submit(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+
+		if got := s.router.OutLanes()[0]; got.State != "held" || got.LastAssigned != 2 || !strings.Contains(got.Fix, "cq.out.orders") {
+			t.Errorf("lane at %d: %+v", got.LastAssigned, got.Condition)
+		}
+		if diff := cmp.Diff([]federation.Offset{1}, l.sent()); diff != "" {
+			t.Errorf("first offsets of the copies (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestLargeMessagesAreParkedInCommitsThatTheStoreTakes(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		l := s.begun(7)
