@@ -64,6 +64,7 @@ func (e *Endpoint) receive(ctx context.Context, qc *quic.Conn, certified federat
 
 // hear waits for the control stream and the HELLO on it.
 func (e *Endpoint) hear(ctx context.Context, qc *quic.Conn) (*opening, federation.Hello, error) {
+	ours := e.cfg.Identity() // unless it changed within the handshake; then the connection is cut at its certificate's end
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.HelloTimeout)
 	defer cancel()
 	control, err := qc.AcceptStream(ctx)
@@ -73,7 +74,7 @@ func (e *Endpoint) hear(ctx context.Context, qc *quic.Conn) (*opening, federatio
 	control.SetPriority(urgencyControl, false)
 	deadline, _ := ctx.Deadline()
 	control.SetDeadline(deadline)
-	o := newOpening(qc, control)
+	o := newOpening(qc, ours, control)
 	preamble, err := o.frames.preamble()
 	if err != nil {
 		return o, federation.Hello{}, o.cause(err)

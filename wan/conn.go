@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cloudqueue/federation"
+	"cloudqueue/wan/pki"
 
 	"github.com/quic-go/quic-go"
 )
@@ -28,6 +29,10 @@ type conn struct {
 	control  *outbox      // of the control stream
 	since    time.Time
 	identity identityCheck
+	ours     *pki.Identity // that we showed
+
+	theirsRenewed atomic.Bool  // the peer said that its certificate is another one by now
+	owed          atomic.Int64 // frames of the peer that are not answered
 
 	heard  atomic.Int64 // when the last control frame came, as time since since
 	echoed atomic.Int64 // when the peer last showed that it reads ours, likewise
@@ -58,6 +63,7 @@ func newConn(l *Link, index uint8, o *opening) *conn {
 	c.control = newOutbox(l.n.e.cfg.QueueBytes, 0)
 	c.frames.maxFrame = federation.MaxSyncFrame
 	c.due.soon, c.due.now = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.ours = o.ours
 	c.identity = identityCheck{chain: o.qc.ConnectionState().TLS.PeerCertificates}
 	return c
 }

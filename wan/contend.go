@@ -15,7 +15,7 @@ func (n *neighbour) contend(hello federation.Hello) *refusal {
 	switch l, a := n.link, n.attempt; {
 	case n.e.draining.Load():
 		return &refusal{reason: "stopping", verdict: federation.Full, text: string(n.e.cfg.Site) + " is stopping"}
-	case l != nil && l.hello.Boot == hello.Boot && l.heardWithin(2*n.e.cfg.Heartbeat):
+	case l != nil && l.hello.Boot == hello.Boot && l.heardWithin(2*n.e.cfg.Heartbeat) && !l.drain.done():
 		duplicate.text = "the link is up at " + string(n.e.cfg.Site)
 		return duplicate
 	case a != nil && a.established && n.e.cfg.Site < n.site:

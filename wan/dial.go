@@ -18,7 +18,8 @@ import (
 // dial opens connection index of link id to one address, with everything up to HELLO_ACK on both sides.
 // established is called when TLS is through on our side; it tells nothing of what the peer thinks of us (docs/decisions.md, M6).
 func (e *Endpoint) dial(ctx context.Context, peer federation.SiteID, to net.Addr, id uint64, index uint8, established func()) (*opening, federation.Hello, error) {
-	qc, err := e.transport.Dial(ctx, to, e.clientTLS(peer), e.quicConfig())
+	ours := e.cfg.Identity()
+	qc, err := e.transport.Dial(ctx, to, clientTLS(ours, peer), e.quicConfig())
 	if err != nil {
 		return nil, federation.Hello{}, err
 	}
@@ -31,7 +32,7 @@ func (e *Endpoint) dial(ctx context.Context, peer federation.SiteID, to net.Addr
 		return nil, federation.Hello{}, err
 	}
 	control.SetPriority(urgencyControl, false)
-	o := newOpening(qc, control)
+	o := newOpening(qc, ours, control)
 	theirs, err := e.introduce(ctx, o, peer, id, index)
 	if err != nil {
 		o.fail(err)

@@ -29,6 +29,7 @@
 //   - Up, Down, Up … alternate for a peer; everything of a link lies between its two calls. There is at most one link with a peer, also when both dial.
 //   - A peer that is silent for 3.5 s, or does not read what we send for 7 s, is cut. A restarted one is noticed by its first stateless reset, within a heartbeat.
 //   - A drain loses nothing, on either side (Link.Drain).
+//   - A certificate that is renewed, at either end, loses no frame and causes no LINK_LOST: lanes pause for some round trips (renew.go).
 //   - Memory is bounded, whatever peers and strangers do (below). Nothing is dropped without being counted (Endpoint.Refused, LinkStatus.Refused).
 //
 // Bounds:

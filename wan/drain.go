@@ -63,7 +63,11 @@ func (d *drain) byPeer() bool {
 // It returns nil when that is done, after Handler.Down; when ctx ends first it closes the link all the same (what is unanswered gets LinkLost) and returns the context's
 // error. ErrLinkDown: the link ended before it was drained. It must not be called from a method of Handler.
 func (l *Link) Drain(ctx context.Context) error {
-	l.askDrain("asked by " + string(l.n.e.cfg.Site))
+	return l.drainFor(ctx, "asked by "+string(l.n.e.cfg.Site))
+}
+
+func (l *Link) drainFor(ctx context.Context, reason string) error {
+	l.askDrain(reason)
 	select {
 	case <-l.done:
 	case <-ctx.Done():

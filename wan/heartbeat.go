@@ -16,11 +16,15 @@ func (c *conn) heartbeat() federation.Heartbeat {
 	if ms := c.echo.Load(); ms != 0 {
 		h.Echo = time.UnixMilli(ms)
 	}
+	if c.oursRenewed() {
+		h.Extensions = []federation.TLV{{Tag: tagRenewed}}
+	}
 	return h
 }
 
 // heardBeat notes a heartbeat. An echo that moves shows that the peer reads what we send; which time it tells does not matter, so that a clock that is set does no harm.
 func (c *conn) heardBeat(h federation.Heartbeat) {
+	c.noteRenewal(h)
 	c.echo.Store(h.Sent.UnixMilli())
 	if !h.Echo.IsZero() && c.seen.Swap(h.Echo.UnixMilli()) != h.Echo.UnixMilli() {
 		c.echoed.Store(c.clock())

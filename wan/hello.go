@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cloudqueue/federation"
+	"cloudqueue/wan/pki"
 
 	"github.com/quic-go/quic-go"
 )
@@ -62,12 +63,13 @@ func refusedBy(ack federation.HelloAck) *refusal {
 // opening is a connection before its link: the control stream with what is read and written on it.
 type opening struct {
 	qc      *quic.Conn
+	ours    *pki.Identity // that we showed
 	control *quic.Stream
 	frames  *frameReader
 }
 
-func newOpening(qc *quic.Conn, control *quic.Stream) *opening {
-	return &opening{qc, control, newFrameReader(control, controlBuffer, maxHello)}
+func newOpening(qc *quic.Conn, ours *pki.Identity, control *quic.Stream) *opening {
+	return &opening{qc, ours, control, newFrameReader(control, controlBuffer, maxHello)}
 }
 
 func (o *opening) write(b []byte, f federation.Frame) error {

@@ -34,14 +34,18 @@ type Link struct {
 	partial  atomic.Int64 // bytes of incomplete frames that came in; frameReader's
 	progress atomic.Int64 // when a frame was last written or answered, as time since since
 
-	mu     sync.Mutex // Copy looks for a connection while connection 1 comes and goes
-	second *conn      // connection 1, nil while there is none
-	down   bool
-	tasks  sync.WaitGroup // connection 1 and what redials it; grows only while !down
+	trouble       atomic.Pointer[trouble] // nil: none
+	outdatedSince time.Time               // when connection 0 was first seen to have a certificate of before; keepSecond's
+
+	mu      sync.Mutex     // Copy looks for a connection while connection 1 comes and goes
+	second  *conn          // connection 1, nil while there is none
+	retired map[*conn]bool // connections 1 of before, which finish
+	down    bool
+	tasks   sync.WaitGroup // connection 1 and what redials it; grows only while !down, or from one of the tasks
 }
 
 func newLink(n *neighbour, o *opening, hello federation.Hello, dialled bool) *Link {
-	l := &Link{n: n, id: hello.LinkID, dialled: dialled, hello: hello, since: time.Now(), done: make(chan struct{})}
+	l := &Link{n: n, id: hello.LinkID, dialled: dialled, hello: hello, since: time.Now(), done: make(chan struct{}), retired: map[*conn]bool{}}
 	l.first = newConn(l, 0, o)
 	return l
 }

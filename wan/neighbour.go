@@ -39,6 +39,7 @@ type neighbour struct {
 	accepting int      // accepted handshakes that may become the link
 	failures  int      // since the last steady link
 	away      bool     // the last attempt found nobody
+	successor bool     // the link was drained to be dialled anew
 	next      time.Time
 	wasUp     bool
 	hello     federation.Hello // the latest of the peer
@@ -206,12 +207,22 @@ func (n *neighbour) ended(l *Link, err error) {
 	}
 	n.failures = min(n.failures+1, flapping) // it was up: the peer is there, so a restart of it is not waited out
 	n.next = time.Now().Add(max(n.patience(n.e.cfg.TakeOver), n.e.pause(n.failures)))
+	if n.successor {
+		n.successor, n.failures, n.next = false, 0, time.Now()
+	}
 	if n.reason, n.fix = explain(err, n.e.cfg.Site, n.site); l.drain.byPeer() {
 		n.goodbye = true
 		n.reason, n.fix = string(n.site)+" stopped cleanly; waiting for it", "start the router of "+string(n.site)+" again if it shall run"
 	}
 	n.since = time.Now()
 	poke(n.wake)
+}
+
+// expectSuccessor makes the next link be dialled at once.
+func (n *neighbour) expectSuccessor() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.successor = true
 }
 
 func (n *neighbour) current() *Link {

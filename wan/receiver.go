@@ -49,10 +49,12 @@ func (r *receiver) next() error {
 	if err := r.answers.expect(copied.Number); err != nil {
 		return err
 	}
+	r.c.owed.Add(1)
 	t := &r.c.link.n.traffic
 	t.receivedFrames.Add(1)
 	t.receivedBytes.Add(uint64(size))
 	r.c.link.n.e.cfg.Handler.Copy(r.c.link, copied, func(verdict federation.Verdict, retry time.Duration) {
+		r.c.owed.Add(-1)
 		r.c.answered(r.answers, r.answers.give(copied.Number, verdict, retry))
 	})
 	return nil

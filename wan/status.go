@@ -25,9 +25,9 @@ const (
 type LinkStatus struct {
 	Peer        federation.SiteID
 	State       State
-	Reason      string // why, for people; empty when running
-	Fix         string // what to type or to change; empty when nothing helps but time
-	Since       time.Time
+	Reason      string    // why, for people; when running: what is wrong with connection 1, or empty
+	Fix         string    // what to type or to change; empty when nothing helps but time
+	Since       time.Time // since when it is in State, for this Reason; when running, since the link came up
 	Addresses   []string  // that we dial, as the topology has them; empty: we wait to be dialled
 	NextRetry   time.Time // zero when we do not dial
 	RTT         time.Duration
@@ -45,7 +45,7 @@ type LinkStatus struct {
 // ConnectionStatus is one QUIC connection of a link.
 type ConnectionStatus struct {
 	Index            uint8
-	Remote           string
+	Local, Remote    string // addresses; Local is the endpoint's socket, which may listen on all interfaces
 	Since            time.Time
 	RTT              time.Duration
 	CongestionWindow uint64 // bytes
@@ -129,12 +129,15 @@ func (l *Link) fill(s *LinkStatus) {
 		s.Fix = fmt.Sprintf("look at the lanes in cloudqueue status, here and at %s", s.Peer)
 	default:
 		s.State = StateRunning
+		if t := l.trouble.Load(); t != nil {
+			s.Reason, s.Fix = "connection 1 cannot be dialled: "+t.reason, t.fix
+		}
 	}
 }
 
 func (c *conn) status() ConnectionStatus {
 	q := c.qc.ConnectionStats()
-	return ConnectionStatus{c.index, c.qc.RemoteAddr().String(), c.since, q.SmoothedRTT, q.CongestionWindow, q.PacketsSent, q.PacketsLost, q.BytesSent, q.BytesReceived}
+	return ConnectionStatus{c.index, c.qc.LocalAddr().String(), c.qc.RemoteAddr().String(), c.since, q.SmoothedRTT, q.CongestionWindow, q.PacketsSent, q.PacketsLost, q.BytesSent, q.BytesReceived}
 }
 
 // load is how many bytes wait to be written, and how many frames for an answer.

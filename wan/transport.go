@@ -75,8 +75,7 @@ func (e *Endpoint) serverTLS() *tls.Config {
 	}
 }
 
-func (e *Endpoint) clientTLS(peer federation.SiteID) *tls.Config {
-	id := e.cfg.Identity()
+func clientTLS(id *pki.Identity, peer federation.SiteID) *tls.Config {
 	return id.TLS(alpn, func(chain []*x509.Certificate) error {
 		_, err := id.Verify(chain, peer, time.Now())
 		return err

@@ -18,7 +18,7 @@
 //
 // Rotation: Files reads the files again when they change; a handshake uses what is current. The authority file may hold several
 // certificates one after the other: add the new authority everywhere, issue new leaves, then remove the old one. Live links are verified again
-// by package wan after each change, and cut at the end of their certificate's life.
+// by package wan after each change, renewed when a leaf is, and cut at the end of their certificate's life.
 //
 // Not here: revocation lists. Short lives and removing an authority are the means. Start reading at Identity.Verify.
 package pki

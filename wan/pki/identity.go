@@ -69,6 +69,11 @@ func (id *Identity) Federation() string { return id.name.federation }
 // Site is the site in our certificate.
 func (id *Identity) Site() federation.SiteID { return id.name.site }
 
+// SameCertificate tells whether both show the same certificate.
+func (id *Identity) SameCertificate(other *Identity) bool {
+	return id == other || id.certificate.Leaf.Equal(other.certificate.Leaf)
+}
+
 // NotBefore and NotAfter are the dates of our certificate.
 func (id *Identity) NotBefore() time.Time { return id.certificate.Leaf.NotBefore }
 
