@@ -25,14 +25,14 @@ type answers struct {
 	received   uint64     // number of the last frame that came in
 	cumulative uint64     // all up to this are answered
 	sent       uint64     // cumulative of the last ACK taken
-	above      map[uint64]bool
+	open       map[uint64]struct{} // came in and not answered: at most maxUnanswered, however long one of them waits while others are answered
 	fresh      []uint64               // answered OK since the last take
 	exceptions []federation.Exception // answered otherwise since the last take
 	count      int                    // answers since the last take
 }
 
 func newAnswers(stream uint64) *answers {
-	return &answers{stream: stream, above: map[uint64]bool{}}
+	return &answers{stream: stream, open: map[uint64]struct{}{}}
 }
 
 // expect notes a frame that came in: numbers are dense, and only so many wait for an answer.
@@ -42,10 +42,11 @@ func (a *answers) expect(number uint64) error {
 	if number != a.received+1 {
 		return protocolError("frame %d follows frame %d of stream %d", number, a.received, a.stream)
 	}
-	if a.received-a.cumulative-uint64(len(a.above)) >= maxUnanswered {
+	if len(a.open) >= maxUnanswered {
 		return protocolError("more than %d frames of stream %d wait for an answer", maxUnanswered, a.stream)
 	}
 	a.received = number
+	a.open[number] = struct{}{}
 	return nil
 }
 
@@ -53,14 +54,11 @@ func (a *answers) expect(number uint64) error {
 func (a *answers) give(number uint64, verdict federation.Verdict, retry time.Duration) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if number <= a.cumulative || a.above[number] {
+	if _, waits := a.open[number]; !waits {
 		panic(fmt.Sprintf("frame %d of stream %d is answered a second time, with %s", number, a.stream, verdict))
 	}
-	if number == a.cumulative+1 {
-		a.advance()
-	} else {
-		a.above[number] = true
-	}
+	delete(a.open, number)
+	a.advance()
 	if verdict == federation.OK {
 		a.fresh = append(a.fresh, number)
 	} else {
@@ -70,10 +68,12 @@ func (a *answers) give(number uint64, verdict federation.Verdict, retry time.Dur
 	return a.count
 }
 
+// advance passes each number once in the stream's life.
 func (a *answers) advance() {
-	a.cumulative++
-	for a.above[a.cumulative+1] {
-		delete(a.above, a.cumulative+1)
+	for a.cumulative < a.received {
+		if _, waits := a.open[a.cumulative+1]; waits {
+			return
+		}
 		a.cumulative++
 	}
 }

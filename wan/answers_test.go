@@ -143,3 +143,31 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
+
+func TestAnswersBehindAFrameThatWaitsForLongTakeNoMemory(t *testing.T) {
+	a := newAnswers(1)
+	if err := a.expect(1); err != nil {
+		t.Fatal(err)
+	}
+	before := heap()
+
+	for n := uint64(2); n <= 1_000_000; n++ {
+		if err := a.expect(n); err != nil {
+			t.Fatal(err)
+		}
+		a.give(n, federation.OK, 0)
+		if n%ackAtOnce == 0 {
+			a.take()
+		}
+	}
+
+	if grown := heap() - before; grown > 1<<20 {
+		t.Errorf("memory grew by %d KiB", grown>>10)
+	}
+	a.take()
+	a.give(1, federation.Full, 0)
+	acks := a.take()
+	if len(acks) != 1 || acks[0].Cumulative != 1_000_000 || len(acks[0].Ranges) != 0 || len(acks[0].Exceptions) != 1 {
+		t.Errorf("got %+v", acks)
+	}
+}
