@@ -21,11 +21,11 @@ const maxListed = 256
 type answers struct {
 	stream uint64
 
-	mu         sync.Mutex // verdicts come from any goroutine
-	received   uint64     // number of the last frame that came in
-	cumulative uint64     // all up to this are answered
-	sent       uint64     // cumulative of the last ACK taken
-	open       map[uint64]struct{} // came in and not answered: at most maxUnanswered, however long one of them waits while others are answered
+	mu         sync.Mutex             // verdicts come from any goroutine
+	received   uint64                 // number of the last frame that came in
+	cumulative uint64                 // all up to this are answered
+	sent       uint64                 // cumulative of the last ACK taken
+	open       map[uint64]struct{}    // came in and not answered: at most maxUnanswered, however long one of them waits while others are answered
 	fresh      []uint64               // answered OK since the last take
 	exceptions []federation.Exception // answered otherwise since the last take
 	count      int                    // answers since the last take

@@ -3,6 +3,7 @@ package wan
 import (
 	"encoding/binary"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,6 +132,31 @@ func TestACloseFrameClosesTheLink(t *testing.T) {
 			t.Errorf("reason %q", s.Reason)
 		}
 	})
+}
+
+func TestWhatAPeerSaysMovesNoCursor(t *testing.T) {
+	const text = "bye\x1b[2J\r\nall is well"
+	for name, end := range map[string]func(r *rogue){
+		"in a CLOSE":      func(r *rogue) { r.send(federation.Close{Code: uint16(codeOverload), Text: text}) },
+		"in QUIC's close": func(r *rogue) { r.qc.CloseWithError(4, text) },
+		"in a DRAIN":      func(r *rogue) { r.send(federation.Drain{Reason: text}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, 20*time.Millisecond, func(w *world) {
+				nyc := w.site("nyc", "10.0.0.2").start(Peer{Site: "ams"})
+				r := w.rogue("ams", "10.0.0.1").connect(nyc)
+
+				end(r)
+				sleep(100 * time.Millisecond)
+
+				if got := nyc.endpoint.Status()[0].Reason; !strings.HasSuffix(got, "bye\ufffd[2J\ufffd\ufffdall is well") {
+					t.Errorf("reason %q", got)
+				}
+				r.qc.CloseWithError(0, "")
+				sleep(time.Second)
+			})
+		})
+	}
 }
 
 func TestAnswersThatAPeerInventsCutTheLink(t *testing.T) {

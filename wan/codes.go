@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"cloudqueue/federation"
@@ -49,7 +51,7 @@ func endOf(err error, peer federation.SiteID) *closeError {
 		return ours
 	}
 	if theirs := (*quic.ApplicationError)(nil); errors.As(err, &theirs) && theirs.Remote {
-		return &closeError{code: code(theirs.ErrorCode), text: fmt.Sprintf("%s closed the connection: %s", peer, theirs.ErrorMessage)}
+		return &closeError{code: code(theirs.ErrorCode), text: fmt.Sprintf("%s closed the connection: %s", peer, said(theirs.ErrorMessage))}
 	}
 	return nil
 }
@@ -92,7 +94,7 @@ func explain(err error, us, peer federation.SiteID) (reason, fix string) {
 	case errors.As(err, &transport) && transport.Remote && transport.ErrorCode == quic.ConnectionRefused:
 		return string(peer) + " takes no connection now: it is starting, stopping or overloaded", ""
 	case errors.As(err, &app) && app.Remote:
-		return fmt.Sprintf("%s closed the connection: %s", peer, app.ErrorMessage), ""
+		return fmt.Sprintf("%s closed the connection: %s", peer, said(app.ErrorMessage)), ""
 	case errors.As(err, &reset):
 		return string(peer) + " was restarted", ""
 	case errors.As(err, &dns):
@@ -100,7 +102,7 @@ func explain(err error, us, peer federation.SiteID) (reason, fix string) {
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return "no answer from " + string(peer), fmt.Sprintf("check that the router of %s runs, its address in the topology, and that UDP passes in both directions", peer)
 	default:
-		return err.Error(), ""
+		return said(err.Error()), "" // QUIC's errors carry the peer's text
 	}
 }
 
@@ -120,6 +122,16 @@ func refusedByPeer(err *quic.TransportError, us, peer federation.SiteID) (reason
 	}
 	return fmt.Sprintf("%s refused our certificate (%s)", peer, err.ErrorCode),
 		fmt.Sprintf("cloudqueue status at %s says why; often: cloudqueue pki issue %s, or give both sites the same ca.crt", peer, us)
+}
+
+// said is a text of a peer as people are shown it: on a terminal and in logs, so nothing in it moves a cursor or begins a line.
+func said(s string) string {
+	return clip(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s))
 }
 
 // clip cuts a text to what fits a frame, at a character's end.

@@ -57,7 +57,7 @@ func (e *Endpoint) greet(ctx context.Context, h federation.Hello) *refusal {
 
 // refusedBy is a refusal that the peer sent us.
 func refusedBy(ack federation.HelloAck) *refusal {
-	return &refusal{verdict: ack.Verdict, text: ack.Text, remote: true}
+	return &refusal{verdict: ack.Verdict, text: said(ack.Text), remote: true}
 }
 
 // opening is a connection before its link: the control stream with what is read and written on it.

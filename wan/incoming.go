@@ -32,7 +32,7 @@ func (c *conn) take(f federation.Frame) error {
 		c.heardBeat(f)
 		return nil
 	case federation.Close:
-		return &closeError{code(f.Code), "", "closed by " + string(c.link.n.site) + ": " + f.Text}
+		return &closeError{code(f.Code), "", "closed by " + string(c.link.n.site) + ": " + said(f.Text)}
 	case federation.Hello, federation.HelloAck, federation.Copy:
 		return protocolError("frame of type %d on an open control stream", f.Type())
 	}
@@ -41,7 +41,7 @@ func (c *conn) take(f federation.Frame) error {
 	}
 	switch f := f.(type) {
 	case federation.Drain:
-		c.link.drainRequested(f.Reason)
+		c.link.drainRequested(said(f.Reason))
 	case federation.DrainDone:
 		c.link.peerDrained()
 	default:
