@@ -167,3 +167,37 @@ func TestARenewedCertificateThatThePeerRefusesChangesNothingAndIsSaid(t *testing
 		}
 	})
 }
+
+func TestFramesThatWaitOnAReplacedConnectionGetTheirAnswers(t *testing.T) {
+	inWorld(t, 20*time.Millisecond, func(w *world) {
+		ams, nyc := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2")
+		a := ams.changing(w.identity(w.authority, "ams", time.Hour))
+		nyc.handler.set(func(r *recorder) { r.hold = true })
+		nyc.start(ams.passive())
+		ams.start(nyc.peer())
+		sleep(15 * time.Second)
+		answers := newLedger()
+		for i := range 20 {
+			answers.copyAll(t, ams.link(nyc), 1, batches(t, testLane(i), 1, 100))
+		}
+		sleep(100 * time.Millisecond)
+
+		a.Store(w.identity(w.authority, "ams", time.Hour))
+		sleep(8 * time.Second)
+		if got, err := answers.tally(); len(got) != 0 || err != nil {
+			t.Errorf("before the peer answered: %v, %v", got, err)
+		}
+		for _, answer := range nyc.handler.answers {
+			answer(federation.OK, 0)
+		}
+		sleep(2 * time.Second)
+
+		counts, err := answers.tally()
+		if diff := cmp.Diff(map[federation.Verdict]int{federation.OK: 20}, counts); diff != "" || err != nil {
+			t.Errorf("answers: %v (-want +got):\n%s", err, diff)
+		}
+		if s := ams.status(nyc); s.State != StateRunning || len(s.Connections) != 2 || ams.link(nyc).first.outdated() {
+			t.Errorf("%s %q, %d connections", s.State, s.Reason, len(s.Connections))
+		}
+	})
+}
