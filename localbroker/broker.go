@@ -117,6 +117,8 @@ type Status struct {
 	Consuming  federation.PartState // running, connecting, down, closed
 	Publishing federation.PartState // the same, or alarm: the broker takes nothing
 
+	Alarm string // why the broker takes nothing; empty: it does
+
 	ConsumingRetry, PublishingRetry time.Time // of the next attempt; zero while connected or trying
 
 	Product, Version string // what the broker said of itself last; empty before the first connection
@@ -125,6 +127,9 @@ type Status struct {
 // Status may be called at any time.
 func (b *Broker) Status() Status {
 	s := Status{Consuming: b.consuming.status(), Publishing: b.publishing.status()}
+	if s.Publishing.State == stateAlarm {
+		s.Alarm = s.Publishing.Reason
+	}
 	s.ConsumingRetry, _, _ = b.consuming.about()
 	s.PublishingRetry, s.Product, s.Version = b.publishing.about()
 	return s

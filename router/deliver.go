@@ -207,7 +207,7 @@ func (l *inLane) end(it *item, how federation.End) {
 	l.rate.add(1, now)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.last = now
+	l.last, l.lag = now, now.Sub(it.arrival.batch.Header.SealedAt)
 	l.journal.End(it.at, how)
 	if l.passesBatch() {
 		l.release()

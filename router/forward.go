@@ -31,6 +31,7 @@ type sender struct {
 	repairs   uint64
 	quiet     int       // repairs since a receipt last moved
 	moved     time.Time // when a receipt last moved
+	speed     speed     // of receipts
 
 	asked           *syncRequest // a SYNC_REQ that waits for its Commit
 	wrong, wrongFix string       // why the last receipt was refused, until one is taken
@@ -238,7 +239,7 @@ func (s *sender) answered(link Link, span federation.Span, v federation.Verdict,
 	if v == federation.LinkLost {
 		return
 	}
-	s.lane.r.refused.add("answer: " + v.String())
+	s.lane.r.refused.addVerdict("answer", v, about(s.lane.lane, s.dest.Site))
 	s.try++
 	s.pause = min(max(2*s.pause, minPause), maxPause)
 	s.notBefore = time.Now().Add(max(retry, s.pause))

@@ -35,8 +35,10 @@ type inLane struct {
 	decoded     int                          // raw bytes of the held batches that are decoded
 	dropped     uint64                       // copies dropped by their offset
 	state       federation.PartState
-	last        time.Time // when an offset last ended
-	ended       bool      // run has returned: nothing is taken any more
+	last        time.Time     // when an offset last ended
+	lag         time.Duration // how long ago that one was sealed, by both sites' clocks
+	speed       speed         // of done
+	ended       bool          // run has returned: nothing is taken any more
 
 	wake     chan struct{} // capacity 1
 	stopping chan struct{} // closed by stopCleanly
@@ -114,7 +116,7 @@ func (l *inLane) receive(b *federation.Batch, side federation.Sidecar, answer An
 		return
 	}
 	if v != federation.DupOK {
-		l.r.refused.add("copy: " + v.String())
+		l.r.refused.addVerdict("copy", v, about(l.key.lane, l.key.lane.Origin))
 	}
 	answer(v, windowRetry)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cloudqueue/federation"
+	"cloudqueue/router/admin"
 	"cloudqueue/router/spool"
 )
 
@@ -24,11 +25,14 @@ type outLane struct {
 	tail      []*federation.Batch
 	tailLen   int // bytes of tail
 	dups      uint64
+	lastIn    time.Time         // when a batch was last committed
+	speed     speed             // of next
 	voids     []federation.Void // durable ones of the generation
 	class     uint8
 	held      string // why nothing is taken from the broker, "" when it is
 	heldFix   string
 	heldSince time.Time
+	shown     admin.Condition // the last that status was told, with its date
 	senders   []*sender
 	in        *ingest // nil without a route in the topology
 
@@ -179,7 +183,7 @@ func (l *outLane) destinations() []federation.Destination {
 // committed takes a batch whose Commit returned nil: from now on it may leave the site (4.2).
 func (l *outLane) committed(b *federation.Batch) {
 	l.mu.Lock()
-	l.durable = b.Header.Last()
+	l.durable, l.lastIn = b.Header.Last(), time.Now()
 	l.tail = append(l.tail, b)
 	l.tailLen += len(b.Bytes())
 	for l.tailLen > l.r.cfg.TailBytes && len(l.tail) > 1 {

@@ -27,7 +27,7 @@ func (r *Router) Greet(ctx context.Context, h federation.Hello) (federation.Verd
 			return federation.Fenced, "what this site remembers of the peer cannot be read: " + err.Error()
 		}
 		if why := fence(known, h, r.runs(h.Site, known.Boot)); why != "" {
-			r.refused.add("hello: " + federation.Fenced.String())
+			r.refused.add("hello", federation.Fenced.String(), string(h.Site)+": "+why, "see the link: cloudqueue status")
 			r.log.Error("peer fenced", "peer", string(h.Site), "reason", why)
 			return federation.Fenced, why
 		}
@@ -125,14 +125,14 @@ func (r *Router) Control(l Link, f federation.Frame) {
 // senderOf finds the sender that a frame is about. A peer speaks for destinations at its own site alone (G10).
 func (r *Router) senderOf(l Link, lane federation.Lane, d federation.Destination) *sender {
 	if d.Site != l.Peer() || lane.Origin != r.cfg.Site {
-		r.refused.add("frame: about another site")
+		r.refused.add("frame", "about another site", about(lane, l.Peer()), "")
 		return nil
 	}
 	r.mu.Lock()
 	out := r.out[lane]
 	r.mu.Unlock()
 	if out == nil {
-		r.refused.add("frame: about an unknown lane")
+		r.refused.add("frame", "about an unknown lane", about(lane, l.Peer()), "")
 		return nil
 	}
 	return out.sender(d)

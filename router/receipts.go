@@ -19,7 +19,7 @@ func (s *sender) receiptCame(rc federation.Receipt) {
 	lane.mu.Lock()
 	defer lane.mu.Unlock()
 	if rc.Generation != lane.mark.Generation {
-		lane.r.refused.add("receipt: of another generation")
+		lane.r.refused.add("receipt", "of another generation", about(lane.lane, s.dest.Site), "")
 		return
 	}
 	switch result := s.ledger.Accept(rc, lane.durable, time.Now()); result {
@@ -30,7 +30,7 @@ func (s *sender) receiptCame(rc federation.Receipt) {
 		s.poke()
 	case federation.ReceiptKnown:
 	default:
-		lane.r.refused.add("receipt: " + result.String())
+		lane.r.refused.add("receipt", result.String(), about(lane.lane, s.dest.Site), receiptFix(result))
 		s.wrong, s.wrongFix = fmt.Sprintf("the receipt of %s is %s", s.dest.Site, result), receiptFix(result)
 		s.sayRunning()
 	}

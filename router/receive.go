@@ -17,7 +17,7 @@ func (r *Router) Copy(l Link, c federation.Copy, answer Answer) {
 		lane.receive(b, c.Sidecar, answer)
 		return
 	}
-	r.refused.add("copy: " + v.String())
+	r.refused.addVerdict("copy", v, string(l.Peer()))
 	answer(v, retry)
 }
 
@@ -64,14 +64,14 @@ func (r *Router) laneOpened(l Link, f federation.LaneOpen) {
 		found = true
 		lane, v, text := r.ensureInLane(l, inKey{f.Lane, m.Destination})
 		if lane == nil {
-			r.refused.add("lane: " + v.String())
+			r.refused.addVerdict("lane", v, about(f.Lane, l.Peer())+": "+text)
 			r.reply(l, federation.LaneState{Short: f.Short, Lane: f.Lane, Verdict: v, Text: text, Destinations: []federation.DestState{{Destination: m.Destination}}})
 			continue
 		}
 		lane.open(l, f)
 	}
 	if !found {
-		r.refused.add("lane: " + federation.NoPath.String())
+		r.refused.addVerdict("lane", federation.NoPath, about(f.Lane, l.Peer())+": it has no destination at this site")
 		r.reply(l, federation.LaneState{Short: f.Short, Lane: f.Lane, Verdict: federation.NoPath, Text: "the lane has no destination at this site"})
 	}
 }
@@ -123,7 +123,7 @@ func (r *Router) hasJournal(key inKey) bool {
 
 func (r *Router) inLane(l Link, lane federation.Lane, d federation.Destination) *inLane {
 	if lane.Origin != l.Peer() {
-		r.refused.add("frame: about another site")
+		r.refused.add("frame", "about another site", about(lane, l.Peer()), "")
 		return nil
 	}
 	r.mu.Lock()

@@ -109,7 +109,7 @@ func (r *Router) reply(l Link, frames ...federation.Frame) {
 	r.mu.Unlock()
 	for _, f := range frames {
 		if q != nil && !q.put(f) {
-			r.refused.add("reply: more than the link takes")
+			r.refused.add("reply", "more than the link takes", string(l.Peer()), "")
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestAPeerThatReadsNothingFillsItsOwnQueueAlone(t *testing.T) {
 		if more := runtime.NumGoroutine() - before; more > 10 {
 			t.Errorf("%d goroutines for the frames of one peer", more)
 		}
-		if n := s.router.refused.snapshot()["reply: more than the link takes"]; n < 990 {
+		if n := s.router.refused.snapshot()[refused{"reply", "more than the link takes"}].count; n < 990 {
 			t.Errorf("%d replies were dropped", n)
 		}
 	})

@@ -70,6 +70,7 @@ func (r *Router) Run(ctx context.Context) error {
 		return err
 	}
 	r.start(func() { r.owners.run(work) })
+	r.start(func() { r.keepSpeeds(work) })
 	err := r.follow(ctx)
 	r.log.Info("stopping")
 	r.stopCleanly()
@@ -165,31 +166,6 @@ func values[K comparable, V any](m map[K]V) []V {
 	out := make([]V, 0, len(m))
 	for _, v := range m {
 		out = append(out, v)
-	}
-	return out
-}
-
-// counts counts by reason; the number of reasons is bounded by the code that names them.
-type counts struct {
-	mu sync.Mutex
-	n  map[string]uint64
-}
-
-func (c *counts) add(reason string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n == nil {
-		c.n = map[string]uint64{}
-	}
-	c.n[reason]++
-}
-
-func (c *counts) snapshot() map[string]uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := make(map[string]uint64, len(c.n))
-	for k, v := range c.n {
-		out[k] = v
 	}
 	return out
 }

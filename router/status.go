@@ -10,6 +10,7 @@ import (
 
 	"cloudqueue/federation"
 	"cloudqueue/router/admin"
+	"cloudqueue/router/spool"
 )
 
 // OutLanes tells how the lanes that begin here are, by name.
@@ -17,11 +18,9 @@ func (r *Router) OutLanes() []admin.OutLane {
 	r.mu.Lock()
 	lanes := values(r.out)
 	r.mu.Unlock()
-	stored := map[federation.Lane]extent{}
+	stored := map[federation.Lane][]spool.Extent{}
 	for _, e := range r.cfg.Spool.Extents() {
-		x := stored[e.Lane]
-		x.first, x.bytes = e.First, x.bytes+e.Bytes
-		stored[e.Lane] = x
+		stored[e.Lane] = append(stored[e.Lane], e)
 	}
 	out := make([]admin.OutLane, 0, len(lanes))
 	for _, l := range lanes {
@@ -31,29 +30,62 @@ func (r *Router) OutLanes() []admin.OutLane {
 	return out
 }
 
-// extent is what of a lane is stored, over all generations.
-type extent struct {
-	first federation.Offset
-	bytes uint64
+// bytesAbove is about how much of a lane's extents is above an offset: an extent that it divides counts by its offsets.
+func bytesAbove(extents []spool.Extent, offset federation.Offset) (bytes uint64) {
+	for _, e := range extents {
+		if above := e.Last - min(e.Last, max(offset, e.First-1)); above > 0 {
+			bytes += e.Bytes * uint64(above) / uint64(e.Last-e.First+1)
+		}
+	}
+	return bytes
 }
 
-func (l *outLane) status(x extent) admin.OutLane {
+// firstOf is the oldest offset in extents; 0: there is none.
+func firstOf(extents []spool.Extent) (first federation.Offset) {
+	for _, e := range extents {
+		if first == 0 || e.First < first {
+			first = e.First
+		}
+	}
+	return first
+}
+
+func (l *outLane) status(extents []spool.Extent) admin.OutLane {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.next - 1
+	extents = slices.DeleteFunc(extents, func(e spool.Extent) bool { return e.Generation != l.mark.Generation })
 	out := admin.OutLane{Lane: l.lane.String(), Generation: l.mark.Generation, Class: className(l.class), LastAssigned: last,
-		FirstStored: x.first, StoredBytes: x.bytes, IngestDuplicates: l.dups}
-	out.Condition = l.condition(last)
+		FirstStored: firstOf(extents), StoredBytes: bytesAbove(extents, 0), IngestDuplicates: l.dups, InPerSecond: l.speed.perSecond, LastIn: l.lastIn,
+		Destinations: make([]admin.OutDestination, 0, len(l.senders))}
+	for _, v := range l.voids {
+		out.Voided += uint64(v.Span.Last - v.Span.First + 1)
+	}
+	out.Condition = l.dated(l.condition(last))
 	if l.in != nil {
 		out.Route, out.Source = l.in.route.Name, sourceText(l.in.route.Source)
 	}
 	least := last
 	for _, s := range l.senders {
-		out.Destinations = append(out.Destinations, s.status(last, x.bytes))
+		out.Destinations = append(out.Destinations, s.status(last, extents))
 		least = min(least, s.ledger.Done())
 	}
 	out.StoredMessages = uint64(last - least)
 	return out
+}
+
+// dated gives a condition that has no date of its own the time when it was first seen. Callers hold mu.
+func (l *outLane) dated(c admin.Condition) admin.Condition {
+	if c.State != l.shown.State || c.Reason != l.shown.Reason {
+		l.shown = c
+		if c.Since.IsZero() {
+			l.shown.Since = time.Now()
+		}
+	}
+	if c.Since.IsZero() {
+		c.Since = l.shown.Since
+	}
+	return c
 }
 
 // condition is that of taking from the broker. Callers hold mu.
@@ -79,18 +111,19 @@ func (l *outLane) condition(last federation.Offset) admin.Condition {
 	return admin.Condition{State: admin.Closed, Reason: "its route is not in the topology"}
 }
 
-func (s *sender) status(last federation.Offset, storedBytes uint64) admin.OutDestination {
+func (s *sender) status(last federation.Offset, extents []spool.Extent) admin.OutDestination {
 	receipt, _ := s.ledger.Receipt()
 	member := s.ledger.Membership()
 	next, _ := s.ledger.Next(last)
 	out := admin.OutDestination{Condition: admin.FromPart(s.state), Destination: s.dest.String(), NextHop: string(s.dest.Site), Join: member.Join,
 		Leave: member.Leave, Sent: max(next, 1) - 1, Receipted: s.ledger.Done(), Counters: admin.FromCounters(receipt.Counters),
-		BacklogMessages: uint64(last - min(last, s.ledger.Done())), Repairs: s.repairs, LastReceipt: s.moved}
+		BacklogMessages: uint64(last - min(last, s.ledger.Done())), Repairs: s.repairs, LastReceipt: s.moved, OutPerSecond: s.speed.perSecond}
 	if stores := s.ledger.Dest(); !stores.Newest.IsZero() {
 		out.Store = stores.Newest.String()
 	}
 	if out.BacklogMessages > 0 {
-		out.BacklogBytes = storedBytes
+		out.BacklogBytes = bytesAbove(extents, s.ledger.Done())
+		out.DrainSeconds = drainSeconds(out.BacklogMessages, s.speed.perSecond, s.lane.speed.perSecond)
 		out.LagSeconds = time.Since(s.behindSince()).Seconds()
 	}
 	return out
@@ -141,7 +174,7 @@ func (l *inLane) status() admin.InLane {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := admin.InLane{Condition: admin.FromPart(l.state), Lane: l.key.lane.String(), Generation: l.gen, Destination: l.key.dest.String(),
-		From: string(l.key.lane.Origin), WindowBytes: uint64(l.window.Used()), LastPublished: l.last, Duplicates: l.dropped}
+		From: string(l.key.lane.Origin), WindowBytes: uint64(l.window.Used()), LastPublished: l.last, LagSeconds: l.lag.Seconds(), OutPerSecond: l.speed.perSecond, Duplicates: l.dropped}
 	if locks != nil {
 		out.Condition = admin.FromPart(*locks)
 	}
@@ -167,19 +200,6 @@ func (r *Router) Publishers() []admin.Publisher {
 		out = append(out, admin.Publisher{Condition: admin.FromPart(p.State()), Index: i, LockQueue: fmt.Sprintf("cq.owner.%s.%d", r.cfg.Site, i)})
 	}
 	slices.SortFunc(out, func(a, b admin.Publisher) int { return cmp.Compare(a.Index, b.Index) })
-	return out
-}
-
-// Refusals counts what was turned away since the start, by what it was and why.
-func (r *Router) Refusals() []admin.Refusal {
-	var out []admin.Refusal
-	for key, n := range r.refused.snapshot() {
-		what, reason, _ := strings.Cut(key, ": ")
-		out = append(out, admin.Refusal{What: what, Count: admin.Count{Reason: reason, Count: n}})
-	}
-	slices.SortFunc(out, func(a, b admin.Refusal) int {
-		return cmp.Or(strings.Compare(a.What, b.What), strings.Compare(a.Reason, b.Reason))
-	})
 	return out
 }
 

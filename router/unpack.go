@@ -50,7 +50,7 @@ func (l *inLane) decode(a *arrival) bool {
 // reject gives a held copy up with a verdict. Callers hold mu, so the answer is given elsewhere.
 func (l *inLane) reject(a *arrival, v federation.Verdict) {
 	l.discard(a)
-	l.r.refused.add("copy: " + v.String())
+	l.r.refused.addVerdict("copy", v, about(l.key.lane, l.key.lane.Origin))
 	c := a.passed()
 	l.r.start(func() { c.say(v, maxPause) })
 }

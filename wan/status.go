@@ -37,6 +37,7 @@ type LinkStatus struct {
 	Queued      uint64            // bytes that wait in memory to be written
 	Unanswered  uint64            // frames queued or written and not answered
 	Verdicts    map[string]uint64 // the peer's answers, by verdict, since the start
+	LastAnswers map[string]Occurrence
 	Refused     map[string]uint64 // what we refused of this peer, by reason, since the start
 	LastRefused map[string]Occurrence
 	Hello       federation.Hello // the peer's latest
@@ -86,8 +87,8 @@ func (n *neighbour) status() LinkStatus {
 		Peer:     n.site,
 		Sent:     Traffic{t.sentFrames.Load(), t.sentBytes.Load()},
 		Received: Traffic{t.receivedFrames.Load(), t.receivedBytes.Load()},
-		Verdicts: n.verdicts.snapshot(),
-		Refused:  n.refused.snapshot(), LastRefused: n.refused.lasts(),
+		Verdicts: n.verdicts.snapshot(), LastAnswers: n.verdicts.lasts(),
+		Refused: n.refused.snapshot(), LastRefused: n.refused.lasts(),
 	}
 	n.mu.Lock()
 	l := n.link

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"cloudqueue/router/admin"
+	"cloudqueue/router/site"
 	"cloudqueue/router/spool"
 	"cloudqueue/router/spool/localdir"
 	"cloudqueue/wan/pki"
@@ -41,8 +43,6 @@ func (d *doctor) checkDataDir(context.Context) []finding {
 	return []finding{good(part, "%s can be written to", dir)}
 }
 
-const certificateWarning = 30 * 24 * time.Hour // chosen: a month's notice for something renewed once a year
-
 func (d *doctor) checkCertificates(context.Context) []finding {
 	const part = "certificates"
 	renew := renewCertificate(d.config.Site)
@@ -51,16 +51,14 @@ func (d *doctor) checkCertificates(context.Context) []finding {
 		return []finding{broken(part, renew, err)}
 	}
 	id := files.Identity()
-	left := time.Until(id.NotAfter())
-	switch {
-	case id.Site() != d.config.Site || id.Federation() != d.config.Federation:
+	if id.Site() != d.config.Site || id.Federation() != d.config.Federation {
 		return []finding{broken(part, renew, otherIdentity(id, d.config))}
-	case time.Now().Before(id.NotBefore()):
-		return []finding{broken(part, "set the clock", fmt.Errorf("the certificate begins at %s: the clock stands before it", id.NotBefore().Format(time.RFC3339)))}
-	case left <= 0:
-		return []finding{broken(part, renew, fmt.Errorf("the certificate ended at %s", id.NotAfter().Format(time.RFC3339)))}
-	case left < certificateWarning:
-		return []finding{unsafe(part, renew, "the certificate ends in %s", durationText(left))}
+	}
+	switch c := site.Certificate(id, time.Now()); c.State {
+	case admin.Down:
+		return []finding{broken(part, c.Fix, errors.New(c.Reason))}
+	case admin.Degraded:
+		return []finding{unsafe(part, c.Fix, "%s", c.Reason)}
 	}
 	return []finding{good(part, "site %s of %s, until %s", id.Site(), id.Federation(), id.NotAfter().Format(time.DateOnly))}
 }

@@ -48,15 +48,22 @@ func writeProblems(w io.Writer, s *admin.Status) {
 }
 
 func outLanes(s *admin.Status) *grid {
-	g := newGrid("LANE", "TO", "VIA", "STATE", ">SINCE", ">ASSIGNED", ">SENT", ">RECEIPTED", ">BACKLOG", ">BYTES", ">LAG", ">DRAINED IN", "GENERATION")
+	g := newGrid("LANE", "TO", "VIA", "STATE", ">SINCE", ">ASSIGNED", ">SENT", ">RECEIPTED", ">BACKLOG", ">BYTES", ">LAG", ">IN/S", ">OUT/S", ">DRAINED IN", "GENERATION")
 	for _, l := range s.Out {
-		g.add(l.Lane, "", "", l.State, ago(s.At, l.Since), l.LastAssigned, "", "", l.StoredMessages, bytesText(l.StoredBytes), "", "", l.Generation)
+		g.add(l.Lane, "", "", l.State, ago(s.At, l.Since), l.LastAssigned, "", "", l.StoredMessages, bytesText(l.StoredBytes), "", rateText(l.InPerSecond), "", "", l.Generation)
 		for _, d := range l.Destinations {
 			g.add("", d.Destination, orDash(d.NextHop), d.State, ago(s.At, d.Since), lastFor(l, d), d.Sent, d.Receipted, d.BacklogMessages, bytesText(d.BacklogBytes),
-				secondsText(d.LagSeconds), drained(d), "")
+				secondsText(d.LagSeconds), "", rateText(d.OutPerSecond), drained(d), "")
 		}
 	}
 	return g
+}
+
+func rateText(perSecond float64) string {
+	if perSecond < 0.05 { // the rest of an estimate that fades
+		return "0"
+	}
+	return threeDigits(perSecond)
 }
 
 // lastFor is the last offset that a destination gets: it may have left.
@@ -78,21 +85,32 @@ func drained(d admin.OutDestination) string {
 }
 
 func inLanes(s *admin.Status) *grid {
-	g := newGrid("LANE", "TO", "FROM", "STATE", ">SINCE", ">DONE", ">DELIVERED", ">FLAGGED", ">PARKED", ">EXPIRED", ">EXCLUDED", ">VOIDED", ">WINDOW", ">LAG", ">LAST", "GENERATION")
+	g := newGrid("LANE", "TO", "FROM", "STATE", ">SINCE", ">DONE", ">DELIVERED", ">FLAGGED", ">PARKED", ">EXPIRED", ">EXCLUDED", ">VOIDED", ">WINDOW", ">OUT/S", ">LAG", ">LAST", "GENERATION")
 	for _, l := range s.In {
 		g.add(l.Lane, l.Destination, orDash(l.From), l.State, ago(s.At, l.Since), l.Done, l.Delivered, l.Flagged, l.Parked, l.Expired, l.Excluded, l.Voided,
-			l.WindowMessages, secondsText(l.LagSeconds), ago(s.At, l.LastPublished), l.Generation)
+			l.WindowMessages, rateText(l.OutPerSecond), secondsText(l.LagSeconds), ago(s.At, l.LastPublished), l.Generation)
 	}
 	return g
 }
 
 func links(s *admin.Status) *grid {
-	g := newGrid("PEER", "STATE", ">SINCE", ">NEXT TRY", ">RTT", ">SENT", ">RECEIVED", ">BACKLOG", ">BYTES", ">REFUSED", "ADDRESSES")
+	g := newGrid("PEER", "STATE", ">SINCE", ">NEXT TRY", ">RTT", ">SENT", ">RECEIVED", ">BACKLOG", ">BYTES", ">REFUSED", "ADDRESS")
 	for _, l := range s.Links {
 		g.add(l.Peer, l.State, ago(s.At, l.Since), until(s.At, l.NextRetry), rtt(l.RTTSeconds), bytesText(l.BytesSent), bytesText(l.BytesReceived),
-			l.BacklogMessages, bytesText(l.BacklogBytes), sum(l.Refused), orDash(strings.Join(l.Addresses, " ")))
+			l.BacklogMessages, bytesText(l.BacklogBytes), sum(l.Refused), addressText(l))
 	}
 	return g
+}
+
+// addressText is where the peer is while the link is up, else where it is looked for.
+func addressText(l admin.Link) string {
+	switch {
+	case l.Remote != "":
+		return l.Remote
+	case len(l.Addresses) == 0:
+		return "(it dials us)"
+	}
+	return strings.Join(l.Addresses, " ")
 }
 
 func rtt(seconds float64) string {
@@ -143,7 +161,7 @@ func siteParts(s *admin.Status) *grid {
 
 func certificateText(now, end time.Time) string {
 	if !end.IsZero() && end.Before(now) {
-		return "ended " + ago(now, end) + " ago: cloudqueue pki issue"
+		return "ended " + ago(now, end) + " ago"
 	}
 	return "ends in " + until(now, end)
 }

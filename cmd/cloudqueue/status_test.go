@@ -29,19 +29,19 @@ func aStatus() *admin.Status {
 		Topology: admin.Topology{Condition: well, Version: 7, Digest: "89abcdef0123", Origin: "etcd", Source: "etcd http://etcd-1:2379", AppliedAt: at.Add(-time.Hour), Problem: "version 8: routes.orders: unknown key"},
 		Listener: admin.Listener{Condition: well, Address: ":7443", Certificate: "spiffe://acme/site/ams", CertificateExpires: at.Add(200 * 24 * time.Hour)},
 		Links: []admin.Link{
-			{Condition: well, Peer: "nyc", Addresses: []string{"nyc.example.net:7443"}, Connections: 2, RTTSeconds: 0.08123, BytesSent: 5 << 30, BytesReceived: 12 << 20},
+			{Condition: well, Peer: "nyc", Addresses: []string{"nyc.example.net:7443"}, Remote: "192.0.2.9:7443", Connections: 2, RTTSeconds: 0.08123, BytesSent: 5 << 30, BytesReceived: 12 << 20},
 			{Condition: admin.Condition{State: admin.Down, Reason: "no answer from sin.example.net:7443", Since: at.Add(-40 * time.Minute)}, Peer: "sin", Addresses: []string{"sin.example.net:7443"},
 				NextRetry: at.Add(12 * time.Second), BacklogMessages: 120_000, BacklogBytes: 30 << 20, Refused: []admin.Count{{Reason: "certificate", Count: 2, Last: at.Add(-time.Hour)}}},
 		},
-		Out: []admin.OutLane{{Condition: well, Lane: "ams/orders", Generation: 1764534000000, Class: "urgent", LastAssigned: 1_000_000, StoredMessages: 120_000, StoredBytes: 30 << 20,
+		Out: []admin.OutLane{{Condition: well, Lane: "ams/orders", Generation: 1764534000000, Class: "urgent", LastAssigned: 1_000_000, InPerSecond: 417, StoredMessages: 120_000, StoredBytes: 30 << 20,
 			Destinations: []admin.OutDestination{
-				{Condition: well, Destination: "nyc", NextHop: "nyc", Join: 1, Sent: 1_000_000, Receipted: 1_000_000},
+				{Condition: well, Destination: "nyc", NextHop: "nyc", Join: 1, Sent: 1_000_000, Receipted: 1_000_000, OutPerSecond: 416.3},
 				{Condition: admin.Condition{State: admin.Waiting, Reason: "link sin is down", Since: at.Add(-40 * time.Minute)}, Destination: "sin", NextHop: "sin", Join: 1, Sent: 880_100, Receipted: 880_000,
 					BacklogMessages: 120_000, BacklogBytes: 30 << 20, LagSeconds: 2400, DrainSeconds: -1},
 			}}},
 		In: []admin.InLane{{Condition: admin.Condition{State: admin.Held, Reason: "exchange audit is missing", Since: at.Add(-5 * time.Minute), Fix: "declare the exchange audit (topic)"}, Lane: "nyc/audit",
 			Generation: 1764530000000, Destination: "ams", From: "nyc", Done: 4999, Counters: admin.Counters{Delivered: 4990, Parked: 9, Flagged: 3}, WindowMessages: 512, LastPublished: at.Add(-5 * time.Minute)}},
-		Parking: admin.Parking{Messages: 9, Bytes: 9000, Reasons: []admin.Count{{Reason: "unroutable", Count: 9, Last: at.Add(-6 * time.Minute)}}},
+		Parking: admin.Parking{Condition: admin.Condition{State: admin.Held, Since: at.Add(-6 * time.Minute), Reason: "messages wait for a person's word", Fix: "cloudqueue parking list"}, Messages: 9, Bytes: 9000, Reasons: []admin.Count{{Reason: "unroutable", Count: 9, Last: at.Add(-6 * time.Minute)}}},
 		Refused: []admin.Refusal{{What: "hello", Count: admin.Count{Reason: "other federation", Count: 1, Last: at.Add(-2 * time.Hour), Detail: "from 192.0.2.7"}, Fix: "see its router's file"}},
 	}
 }
@@ -56,12 +56,19 @@ func TestStatusShowsWhatNeedsAttentionFirst(t *testing.T) {
 	}
 }
 
-func TestStatusOfASiteThatIsWellEndsWithCode0(t *testing.T) {
+func TestStatusEndsWithCode0WhenNothingNeedsAPerson(t *testing.T) {
 	router := &fakeRouter{status: &admin.Status{At: time.Now(), Site: "ams", Federation: "acme",
 		Router: admin.Router{Condition: admin.Condition{State: admin.Running}}, Store: admin.Store{Condition: admin.Condition{State: admin.Running}},
 		Broker: admin.Broker{Condition: admin.Condition{State: admin.Running}}, Topology: admin.Topology{Condition: admin.Condition{State: admin.Running}},
-		Listener: admin.Listener{Condition: admin.Condition{State: admin.Running}}}}
-	cloudqueue(t, "status", "--socket", router.serve(t)).want(t, exitOK, "nothing needs attention")
+		Listener: admin.Listener{Condition: admin.Condition{State: admin.Running}}, Parking: admin.Parking{Condition: admin.Condition{State: admin.Running}}}}
+	socket := router.serve(t)
+	cloudqueue(t, "status", "--socket", socket).want(t, exitOK, "nothing needs attention")
+
+	router.status.Parking = admin.Parking{Condition: admin.Condition{State: admin.Held, Reason: "they wait", Fix: "cloudqueue parking list"}, Messages: 2}
+	cloudqueue(t, "status", "--socket", socket).want(t, exitNo, "TO LOOK AT: 1 part, 2 messages parked", "! parking: held", "to do: cloudqueue parking list")
+	cloudqueue(t, "status", "--socket", socket, "--parked-ok").want(t, exitOK, "! parking: held")
+	router.status.Links = []admin.Link{{Condition: admin.Condition{State: admin.Down}, Peer: "nyc"}}
+	cloudqueue(t, "status", "--socket", socket, "--parked-ok").want(t, exitNo, "! link nyc: down")
 }
 
 func TestStatusKeepsWhatCameFromOutsideFromDrivingTheTerminal(t *testing.T) {

@@ -305,15 +305,16 @@ func TestProblemsListEveryPartThatNeedsAttention(t *testing.T) {
 		Router: Router{Condition: well}, Store: Store{Condition: ill},
 		Broker:   Broker{Condition: well, Connections: []BrokerConnection{{ill, "consuming", "", time.Time{}}}, Publishers: []Publisher{{ill, 0, "cq.owner.ams.0"}}},
 		Topology: Topology{Condition: ill}, Listener: Listener{Condition: well},
-		Links: []Link{{Condition: ill, Peer: "nyc"}, {Condition: well, Peer: "sin"}},
-		Out:   []OutLane{{Condition: ill, Lane: "ams/a", Destinations: []OutDestination{{Condition: ill, Destination: "nyc"}, {Condition: well, Destination: "sin"}}}},
-		In:    []InLane{{Condition: ill, Lane: "nyc/b", Destination: "ams:2"}},
+		Links:   []Link{{Condition: ill, Peer: "nyc"}, {Condition: well, Peer: "sin"}},
+		Out:     []OutLane{{Condition: ill, Lane: "ams/a", Destinations: []OutDestination{{Condition: ill, Destination: "nyc"}, {Condition: well, Destination: "sin"}}}},
+		In:      []InLane{{Condition: ill, Lane: "nyc/b", Destination: "ams:2"}},
+		Parking: Parking{Condition: ill},
 	}
 	var got []string
 	for _, p := range status.Problems() {
 		got = append(got, p.Part)
 	}
-	want := []string{"store", "broker connection consuming", "publisher cq.owner.ams.0", "topology", "link nyc", "lane ams/a", "lane ams/a → nyc", "lane nyc/b → ams:2"}
+	want := []string{"store", "broker connection consuming", "publisher cq.owner.ams.0", "topology", "link nyc", "lane ams/a", "lane ams/a → nyc", "lane nyc/b → ams:2", "parking"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

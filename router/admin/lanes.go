@@ -18,12 +18,10 @@ type OutLane struct {
 	FirstStored      federation.Offset     `json:"first_stored"` // oldest offset still stored; 0: none
 	StoredMessages   uint64                `json:"stored_messages"`
 	StoredBytes      uint64                `json:"stored_bytes"`
-	QuotaBytes       uint64                `json:"quota_bytes"`       // 0: the store's
-	UnackedMessages  uint64                `json:"unacked_messages"`  // consumed and not yet acked
 	IngestDuplicates uint64                `json:"ingest_duplicates"` // sealed with the duplicate flag
-	InPerSecond      float64               `json:"in_per_second"`
+	InPerSecond      float64               `json:"in_per_second"`     // over the last 10 s or so
 	LastIn           time.Time             `json:"last_in,omitzero"`
-	Voided           uint64                `json:"voided"` // offsets given up by an audited word
+	Voided           uint64                `json:"voided"` // offsets given up by an audited word, for some destination or all
 	Destinations     []OutDestination      `json:"destinations"`
 }
 
@@ -37,16 +35,14 @@ type OutDestination struct {
 	Sent            federation.Offset `json:"sent"`            // all up to it went out at least once
 	Receipted       federation.Offset `json:"receipted"`       // the destination is done up to it
 	Counters                          // from its last receipt
-	InFlightBatches uint64            `json:"in_flight_batches"` // sent and not answered
-	BacklogMessages uint64            `json:"backlog_messages"`  // last assigned (or leave) - receipted
+	BacklogMessages uint64            `json:"backlog_messages"` // last assigned (or leave) - receipted
 	BacklogBytes    uint64            `json:"backlog_bytes"`
 	LagSeconds      float64           `json:"lag_seconds"` // age of the oldest message that is not receipted; 0 without a backlog
 	OutPerSecond    float64           `json:"out_per_second"`
 	DrainSeconds    float64           `json:"drain_seconds"` // until the backlog is gone at the present rates; -1: it does not shrink
 	LastReceipt     time.Time         `json:"last_receipt,omitzero"`
-	Verdicts        []Count           `json:"verdicts,omitempty"` // answers other than OK
-	Repairs         uint64            `json:"repairs"`            // rewinds after a SYNC
-	Store           string            `json:"store,omitempty"`    // the destination's newest store
+	Repairs         uint64            `json:"repairs"`         // rewinds after a SYNC
+	Store           string            `json:"store,omitempty"` // the destination's newest store
 }
 
 // InLane is a lane that ends here, in one generation, for one destination of this site. Its condition is that of
@@ -57,7 +53,6 @@ type InLane struct {
 	Generation     federation.Generation `json:"generation"`
 	Destination    string                `json:"destination"`
 	From           string                `json:"from,omitempty"` // the peer whose copies come
-	Exchange       string                `json:"exchange,omitempty"`
 	Join           federation.Offset     `json:"join"`
 	Done           federation.Offset     `json:"done"`
 	Reserved       federation.Offset     `json:"reserved"`

@@ -44,9 +44,16 @@ type Condition struct {
 	Fix    string    `json:"fix,omitempty"`    // what to type or to change; empty when nothing helps but time
 }
 
-// FromPart takes over what a part of the router said.
+// FromPart takes over what a part of the router said. The words of a connection to the broker become those of a state.
 func FromPart(p federation.PartState) Condition {
-	return Condition{State: State(p.State), Reason: p.Reason, Since: p.Since, Fix: p.Fix}
+	state := State(p.State)
+	switch state {
+	case "connecting":
+		state = Starting
+	case "alarm", "paused":
+		state = Held
+	}
+	return Condition{State: state, Reason: p.Reason, Since: p.Since, Fix: p.Fix}
 }
 
 // Status is everything that a router knows of itself at one moment.
@@ -91,11 +98,10 @@ type Store struct {
 	ReserveBytes uint64           `json:"reserve_bytes"` // the part of the quota that only marks and cleaning may use
 	FreeBytes    uint64           `json:"free_bytes"`    // as the disk says
 	Segments     int              `json:"segments"`
-	QueuedBytes  uint64           `json:"queued_bytes"`           // submitted and not durable yet
-	UnwellSince  time.Time        `json:"unwell_since,omitzero"`  // since when no commit has succeeded although one is due
-	LastError    string           `json:"last_error,omitempty"`   // the store's last error, also after it recovered
-	LastErrorAt  time.Time        `json:"last_error_at,omitzero"` //
-	Quarantined  []string         `json:"quarantined,omitempty"`  // corrupt stretches that are not served: segment, offset, what
+	QueuedBytes  uint64           `json:"queued_bytes"`          // submitted and not durable yet
+	UnwellSince  time.Time        `json:"unwell_since,omitzero"` // since when no commit has succeeded although one is due
+	LastError    string           `json:"last_error,omitempty"`  // the store's last error, also after it recovered
+	Quarantined  []string         `json:"quarantined,omitempty"` // corrupt stretches that are not served: segment, offset, what
 }
 
 // Broker is the site's AMQP broker as the router sees it.
@@ -147,27 +153,27 @@ type Listener struct {
 // Link is the connection to a peer.
 type Link struct {
 	Condition
-	Peer              string           `json:"peer"`
-	Addresses         []string         `json:"addresses,omitempty"` // empty: this side only waits to be dialled
-	Connections       int              `json:"connections"`
-	NextRetry         time.Time        `json:"next_retry,omitzero"`
-	RTTSeconds        float64          `json:"rtt_seconds"`
-	BytesSent         uint64           `json:"bytes_sent"`
-	BytesReceived     uint64           `json:"bytes_received"`
-	BatchesSent       uint64           `json:"batches_sent"`
-	BatchesReceived   uint64           `json:"batches_received"`
-	BacklogMessages   uint64           `json:"backlog_messages"` // stored here for this next hop and not receipted
-	BacklogBytes      uint64           `json:"backlog_bytes"`
-	Refused           []Count          `json:"refused,omitempty"` // verdicts and rejected connections, by reason
-	PeerStore         string           `json:"peer_store,omitempty"`
-	PeerEpoch         federation.Epoch `json:"peer_epoch,omitempty"`
-	PeerTopology      uint64           `json:"peer_topology,omitempty"`
-	PeerVersion       string           `json:"peer_version,omitempty"`
-	ClockAheadSeconds float64          `json:"clock_ahead_seconds,omitempty"` // the peer's wall clock less ours at HELLO
+	Peer            string           `json:"peer"`
+	Addresses       []string         `json:"addresses,omitempty"` // that this side dials; empty: it only waits to be dialled
+	Remote          string           `json:"remote,omitempty"`    // where the peer of the link that is up is
+	Connections     int              `json:"connections"`
+	NextRetry       time.Time        `json:"next_retry,omitzero"`
+	RTTSeconds      float64          `json:"rtt_seconds"`
+	BytesSent       uint64           `json:"bytes_sent"`
+	BytesReceived   uint64           `json:"bytes_received"`
+	BatchesSent     uint64           `json:"batches_sent"`
+	BatchesReceived uint64           `json:"batches_received"`
+	BacklogMessages uint64           `json:"backlog_messages"` // stored here for this next hop and not receipted
+	BacklogBytes    uint64           `json:"backlog_bytes"`
+	Refused         []Count          `json:"refused,omitempty"` // verdicts and rejected connections, by reason
+	PeerStore       string           `json:"peer_store,omitempty"`
+	PeerEpoch       federation.Epoch `json:"peer_epoch,omitempty"`
+	PeerTopology    uint64           `json:"peer_topology,omitempty"`
 }
 
-// Parking sums up what is parked here.
+// Parking sums up what is parked here: held until a person says what becomes of it.
 type Parking struct {
+	Condition
 	Messages uint64  `json:"messages"`
 	Bytes    uint64  `json:"bytes"`
 	Reasons  []Count `json:"reasons,omitempty"`
@@ -194,7 +200,7 @@ type Problem struct {
 	Condition
 }
 
-// Problems lists every part whose state is not healthy, the ones that hold others first.
+// Problems lists every part whose state is not healthy, the ones that hold others first and the parking last.
 func (s *Status) Problems() []Problem {
 	var problems []Problem
 	add := func(part string, c Condition) {
@@ -217,6 +223,7 @@ func (s *Status) Problems() []Problem {
 		add("link "+l.Peer, l.Condition)
 	}
 	s.addLaneProblems(add)
+	add("parking", s.Parking.Condition)
 	return problems
 }
 

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"maps"
@@ -12,7 +11,6 @@ import (
 
 	"cloudqueue/router"
 	"cloudqueue/router/admin"
-	"cloudqueue/wan"
 )
 
 // service answers the admin channel: the router for what it owns, the other parts for themselves.
@@ -23,14 +21,18 @@ type service struct {
 
 // Status gathers what every part says of itself.
 func (s service) Status(context.Context) (*admin.Status, error) {
-	out := &admin.Status{At: time.Now(), Federation: s.site.cfg.Federation, Site: string(s.site.cfg.Site),
+	out := s.OutLanes()
+	return &admin.Status{At: time.Now(), Federation: s.site.cfg.Federation, Site: string(s.site.cfg.Site),
 		Router: s.process(), Store: s.store(), Broker: s.localBroker(), Topology: s.topology(), Listener: s.listener(),
-		Out: s.OutLanes(), In: s.InLanes(), Parking: s.parking(), Refused: s.Refusals()}
-	for _, l := range s.site.endpoint.Status() {
-		out.Links = append(out.Links, link(l))
+		Links: s.links(out), Out: out, In: s.InLanes(), Parking: s.parking(), Refused: append(s.Refusals(), s.connections()...)}, nil
+}
+
+// since gives a condition without a date the start of the router: it has been so since then.
+func (s service) since(c admin.Condition) admin.Condition {
+	if c.Since.IsZero() {
+		c.Since = s.site.started
 	}
-	out.Refused = append(out.Refused, refusals("connection", s.site.endpoint.Refused())...)
-	return out, nil
+	return c
 }
 
 func (s service) process() admin.Router {
@@ -46,21 +48,28 @@ func (s service) store() admin.Store {
 	out := admin.Store{Condition: admin.Condition{State: admin.Running}, URL: s.site.cfg.Store.URL(), ID: id.Store.String(), Born: id.Born, Epoch: id.Epoch,
 		LSN: sp.LastLSN(), UsedBytes: usage.Used, QuotaBytes: usage.Quota, ReserveBytes: usage.Reserve, FreeBytes: usage.Free,
 		Segments: usage.Segments, QueuedBytes: uint64(usage.Queued)}
+	for _, c := range sp.Corrupt() {
+		out.Quarantined = append(out.Quarantined, c.Error())
+	}
 	switch {
 	case health.Err != nil:
 		out.Condition = admin.Condition{State: admin.Unwell, Reason: health.Err.Error(), Since: health.Since, Fix: "repair the disk, or make room on it; messages wait in the broker"}
 		out.UnwellSince, out.LastError = health.Since, health.Err.Error()
 	case usage.Full:
 		out.Condition = admin.Condition{State: admin.Full, Reason: "the quota is used up but for the reserve", Fix: "raise store.quota, make room, or let the peers catch up"}
+	case len(out.Quarantined) > 0:
+		out.Condition = admin.Condition{State: admin.Corrupt, Reason: out.Quarantined[0], Fix: "cloudqueue spool ls --segments"}
 	}
+	out.Condition = s.since(out.Condition)
 	return out
 }
 
 func (s service) localBroker() admin.Broker {
 	st := s.site.broker.Status()
 	consuming, publishing := admin.FromPart(st.Consuming), admin.FromPart(st.Publishing)
-	out := admin.Broker{Condition: consuming, URL: s.site.cfg.Broker.URL, Connections: []admin.BrokerConnection{
-		{Condition: consuming, Name: "consuming"}, {Condition: publishing, Name: "publishing"}}, Publishers: s.Publishers()}
+	out := admin.Broker{Condition: consuming, URL: s.site.cfg.Broker.URL, Product: st.Product, Version: st.Version, Publishers: s.Publishers(),
+		Connections: []admin.BrokerConnection{{Condition: consuming, Name: "consuming", NextRetry: st.ConsumingRetry},
+			{Condition: publishing, Name: "publishing", NextRetry: st.PublishingRetry, Alarm: st.Alarm}}}
 	if consuming.State.Healthy() {
 		out.Condition = publishing
 	}
@@ -70,56 +79,38 @@ func (s service) localBroker() admin.Broker {
 func (s service) topology() admin.Topology {
 	st := s.site.topology.Status()
 	version, digest, origin := s.Router.Topology()
-	out := admin.Topology{Condition: admin.FromPart(st.Part()), Version: version, Digest: hex.EncodeToString(digest[:]), Origin: origin, Source: st.Source, AppliedAt: st.Since}
+	if st.From != "" && st.Digest == digest { // began with the copy on disk, and the source has the same
+		origin = st.From
+	}
+	out := admin.Topology{Condition: s.since(admin.FromPart(st.Part())), Version: version, Digest: hex.EncodeToString(digest[:]), Origin: origin, Source: st.Source, AppliedAt: st.Since}
 	if st.Refused != nil {
 		out.Problem = st.Refused.Why
 	}
 	return out
 }
 
-func (s service) listener() admin.Listener {
-	id := s.site.identity.Identity()
-	return admin.Listener{Condition: admin.FromPart(s.site.identity.State()), Address: s.site.endpoint.Addr().String(),
-		Certificate: "site " + string(id.Site()), CertificateExpires: id.NotAfter()}
-}
-
 func (s service) parking() admin.Parking {
-	out := admin.Parking{}
-	reasons := map[string]uint64{}
+	out := admin.Parking{Condition: admin.Condition{State: admin.Running, Since: s.site.started}}
+	reasons := map[string]admin.Count{}
 	for _, p := range s.site.spool.Parked() {
+		if out.Messages == 0 || p.Last.Before(out.Since) {
+			out.Since = p.Last
+		}
 		out.Messages++
 		out.Bytes += p.Bytes
-		reasons[p.Reason]++
+		c := reasons[p.Reason]
+		c.Reason, c.Count = p.Reason, c.Count+1
+		if p.Last.After(c.Last) {
+			c.Last, c.Detail = p.Last, router.ParkName(p.ID)
+		}
+		reasons[p.Reason] = c
 	}
 	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-		out.Reasons = append(out.Reasons, admin.Count{Reason: reason, Count: reasons[reason]})
+		out.Reasons = append(out.Reasons, reasons[reason])
 	}
-	return out
-}
-
-func link(l wan.LinkStatus) admin.Link {
-	out := admin.Link{Condition: admin.Condition{State: admin.State(l.State), Reason: l.Reason, Fix: l.Fix, Since: l.Since}, Peer: string(l.Peer),
-		Connections: len(l.Connections), NextRetry: l.NextRetry, RTTSeconds: l.RTT.Seconds(), BytesSent: l.Sent.Bytes, BytesReceived: l.Received.Bytes,
-		BatchesSent: l.Sent.Frames, BatchesReceived: l.Received.Frames, BacklogBytes: l.Queued}
-	if !l.Hello.Store.IsZero() {
-		out.PeerStore, out.PeerEpoch, out.PeerTopology = l.Hello.Store.String(), l.Hello.Epoch, l.Hello.TopologyVersion
-	}
-	for reason, n := range l.Verdicts {
-		if reason != "OK" && reason != "DUP_OK" && reason != "LINK_LOST" { // LINK_LOST is no answer of the peer: the frame is sent again
-			out.Refused = append(out.Refused, admin.Count{Reason: reason, Count: n})
-		}
-	}
-	for reason, n := range l.Refused {
-		out.Refused = append(out.Refused, admin.Count{Reason: reason, Count: n})
-	}
-	slices.SortFunc(out.Refused, func(a, b admin.Count) int { return cmp.Compare(a.Reason, b.Reason) })
-	return out
-}
-
-func refusals(what string, counts map[string]uint64) []admin.Refusal {
-	out := make([]admin.Refusal, 0, len(counts))
-	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		out = append(out, admin.Refusal{What: what, Count: admin.Count{Reason: reason, Count: counts[reason]}})
+	if out.Messages > 0 {
+		out.State, out.Reason = admin.Held, "messages that could not be delivered wait for a person's word; their lanes go on"
+		out.Fix = "cloudqueue parking list; then redrive what was mended, and drop what nobody wants"
 	}
 	return out
 }
