@@ -28,6 +28,7 @@ type level string
 const (
 	levelGood    level = "good"
 	levelUnknown level = "unknown" // it cannot be seen from here
+	levelSlow    level = "slow"    // it works, slower than it could
 	levelUnsafe  level = "unsafe"  // it works, and a guarantee is in danger
 	levelBroken  level = "broken"  // it does not work
 )
@@ -49,6 +50,8 @@ type doctor struct {
 	running  bool               // a router answers on the admin socket
 	document *topology.Document // nil: there is none that could be read
 
+	kernel string // where the kernel shows its settings: /proc/sys
+
 	readTopology func(ctx context.Context, config *site.Config) (stored topology.Stored, name string, err error)
 }
 
@@ -57,8 +60,9 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Look at everything that the router needs, and say how to mend it",
 		Long: `Look at the router's file, data folder, certificates, store, topology, broker (login, permissions, preconditions of
-the queues) and UDP port, without changing anything. It works before the router was ever started and beside a running
-one. It ends with code 0 when nothing is broken or unsafe, with 1 otherwise.`,
+the queues), UDP port and UDP buffers, without changing anything. It works before the router was ever started and beside a
+running one. It ends with code 0 when nothing is broken or unsafe, with 1 otherwise; what is only slow, or cannot be seen
+from here, does not count.`,
 		Example: `  cloudqueue doctor --config /etc/cloudqueue/router.yaml
   cloudqueue doctor -o json | jq '.[] | select(.level != "good")'`,
 		Args: noArgs,
@@ -67,7 +71,7 @@ one. It ends with code 0 when nothing is broken or unsafe, with 1 otherwise.`,
 			if err != nil {
 				return err
 			}
-			d := doctor{config: config, timeout: a.timeout, readTopology: readTopology}
+			d := doctor{config: config, timeout: a.timeout, kernel: "/proc/sys", readTopology: readTopology}
 			return a.showFindings(d.examine(c.Context()))
 		},
 	}
@@ -76,7 +80,7 @@ one. It ends with code 0 when nothing is broken or unsafe, with 1 otherwise.`,
 func (d *doctor) examine(ctx context.Context) []finding {
 	findings := []finding{good("router file", "site %s of federation %s", d.config.Site, d.config.Federation)}
 	for _, check := range []func(context.Context) []finding{
-		d.checkRouter, d.checkDataDir, d.checkCertificates, d.checkStore, d.checkTopology, d.checkBroker, d.checkListener,
+		d.checkRouter, d.checkDataDir, d.checkCertificates, d.checkStore, d.checkTopology, d.checkBroker, d.checkListener, d.checkUDPBuffers,
 	} {
 		checkCtx, cancel := context.WithTimeout(ctx, d.timeout)
 		findings = append(findings, check(checkCtx)...)
@@ -97,7 +101,7 @@ func (a *app) showFindings(findings []finding) error {
 	return nil
 }
 
-var levelMarks = map[level]string{levelGood: "ok", levelUnknown: "??", levelUnsafe: "! ", levelBroken: "XX"}
+var levelMarks = map[level]string{levelGood: "ok", levelUnknown: "??", levelSlow: "~ ", levelUnsafe: "! ", levelBroken: "XX"}
 
 // writeFindings uses lines: what was found are sentences, and a table would cut them.
 func writeFindings(w io.Writer, findings []finding) {
@@ -109,7 +113,7 @@ func writeFindings(w io.Writer, findings []finding) {
 			fmt.Fprintf(w, "      to do: %s\n", printable(f.Fix))
 		}
 	}
-	fmt.Fprintf(w, "\n%d good, %d unsafe, %d broken, %d cannot be seen from here\n", counts[levelGood], counts[levelUnsafe], counts[levelBroken], counts[levelUnknown])
+	fmt.Fprintf(w, "\n%d good, %d slow, %d unsafe, %d broken, %d cannot be seen from here\n", counts[levelGood], counts[levelSlow], counts[levelUnsafe], counts[levelBroken], counts[levelUnknown])
 }
 
 // checkRouter only looks whether one runs: without it everything else can still be right.
