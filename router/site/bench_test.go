@@ -11,11 +11,7 @@ import (
 // BenchmarkMessageCrossesTwoSites1KiB is the whole way in one process: an AMQP client, two embedded brokers, two routers with
 // localdir, QUIC on loopback. JSON events of 1 KiB, 2,000 unconfirmed at the publisher.
 func BenchmarkMessageCrossesTwoSites1KiB(b *testing.B) {
-	w := newWorld(b, "ams", "nyc")
-	w.apply(twoSites)
-	ams, nyc := w.sites["ams"], w.sites["nyc"]
-	ams.declare("orders", "")
-	nyc.declare("orders", "in")
+	ams, nyc := pair(b, twoSites)
 	ams.start()
 	nyc.start()
 	ams.bound("cq.out.orders")

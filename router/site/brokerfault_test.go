@@ -117,23 +117,9 @@ func TestTheRoutersOwnQueueIsMadeAgainWhenItIsDeleted(t *testing.T) {
 	ams.balanced()
 }
 
-const fromQueue = `
-federation: acme
-sites:
-  ams: {listen: ["%(ams)"]}
-  nyc: {listen: ["%(nyc)"]}
-routes:
-  orders:
-    from: {site: ams, queue: outgoing}
-    to: [{site: nyc}]
-`
-
 func TestAQueueOfSomebodyElseThatIsDeletedHoldsTheLaneUntilItIsThereAgain(t *testing.T) {
-	w := newWorld(t, "ams", "nyc")
-	w.apply(fromQueue)
-	ams, nyc := w.sites["ams"], w.sites["nyc"]
+	ams, nyc := pair(t, fromQueue)
 	ams.declare("orders", "outgoing")
-	nyc.declare("orders", "in")
 	ams.start()
 	nyc.start()
 	ams.bound("outgoing")

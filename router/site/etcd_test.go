@@ -87,12 +87,9 @@ func (d *directory) apply(text string, atLeast uint64) {
 }
 
 func TestTrafficGoesOnWithoutEtcdAcrossRestartsAndWithAWipedOne(t *testing.T) {
-	w := newWorld(t, "ams", "nyc")
-	d := w.directory()
+	ams, nyc := pair(t, twoSites)
+	d := ams.world.directory()
 	d.apply(twoSites, 0)
-	ams, nyc := w.sites["ams"], w.sites["nyc"]
-	ams.declare("orders", "")
-	nyc.declare("orders", "in")
 	ams.start()
 	nyc.start()
 	ams.bound("cq.out.orders")

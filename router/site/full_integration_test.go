@@ -118,12 +118,8 @@ func TestAStoreThatABacklogFillsHoldsItsLanesAndDrainsAndResumes(t *testing.T) {
 }
 
 func TestADiskThatSomebodyElseFillsIsSaidAndTheLaneGoesOnWhenThereIsSpace(t *testing.T) {
-	w := newWorld(t, "ams", "nyc")
-	w.apply(twoSites)
-	ams, nyc := w.sites["ams"], w.sites["nyc"]
+	ams, nyc := pair(t, twoSites)
 	mounted := ams.onSmallDisk(32 << 20)
-	ams.declare("orders", "")
-	nyc.declare("orders", "in")
 	ams.start()
 	nyc.start()
 	ams.bound("cq.out.orders")

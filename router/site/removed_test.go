@@ -9,6 +9,7 @@ import (
 	"cloudqueue/router/admin"
 )
 
+// mappedRoute is twoRoutes with a mapping.
 const mappedRoute = twoSites + `  more:
     from: {site: ams, exchange: more, keys: ["#"]}
     to: [{site: nyc, queue: more-in}]
@@ -133,25 +134,14 @@ func TestTheQueueOfARemovedRouteMayBeDeletedAndTheRouteComeBack(t *testing.T) {
 	}
 }
 
-const drainedQueue = `
-federation: acme
-sites:
-  ams: {listen: ["%(ams)"]}
-  nyc: {listen: ["%(nyc)"]}
-routes:
-  orders:
-    from: {site: ams, queue: theirs}
-    to: [{site: nyc}]
-`
-
 func TestARouteThatLeavesItsOwnQueueForAnotherUnbindsIt(t *testing.T) {
 	ams, nyc := running(t, twoSites, "#")
-	ams.bindQueue("theirs", "theirs.#", "orders")
+	ams.bindQueue("outgoing", "theirs.#", "orders")
 	ams.publish("orders", 1, 10)
 	ams.receipted("ams/orders", 10)
 
-	ams.replace(drainedQueue)
-	ams.bound("theirs")
+	ams.replace(fromQueue)
+	ams.bound("outgoing")
 	eventually(t, "nothing is bound to the queue that was left", func() bool { return !ams.routed("orders") })
 	ams.world.apply(twoSites)
 	ams.bound("cq.out.orders")

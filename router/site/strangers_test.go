@@ -14,21 +14,6 @@ import (
 	"cloudqueue/wan/pki"
 )
 
-const twoOrigins = `
-federation: acme
-sites:
-  ams: {listen: ["%(ams)"]}
-  nyc: {listen: ["%(nyc)"]}
-  sin: {listen: ["%(sin)"]}
-routes:
-  orders:
-    from: {site: ams, exchange: orders, keys: ["orders.#"]}
-    to: [{site: nyc}]
-  news:
-    from: {site: sin, exchange: orders, keys: ["orders.#"]}
-    to: [{site: nyc}]
-`
-
 // besieged starts nyc and its honest peer sin; ams has no router: the story plays it.
 func besieged(t *testing.T) (w *world, nyc, sin *member) {
 	t.Helper()
