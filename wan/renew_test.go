@@ -22,7 +22,7 @@ func (s *site) changing(id *pki.Identity) *atomic.Pointer[pki.Identity] {
 	return &current
 }
 
-// traffic sends a small copy on each of 16 lanes every 50 ms, and waits for a link when there is none. pause is the longest time between two copies of one lane.
+// traffic sends a small copy on each of 16 lanes every 100 ms, and waits for a link when there is none. pause is the longest time between two copies of one lane.
 type traffic struct {
 	answers *ledger
 	count   int
@@ -33,7 +33,7 @@ type traffic struct {
 
 func (w *world) traffic(from, to *site) *traffic {
 	t := &traffic{newLedger(), 0, 0, make(chan struct{}), make(chan struct{})}
-	const lanes, each = 16, 8000
+	const lanes, each = 16, 3000
 	var all [lanes][]*federation.Batch
 	for i := range all {
 		all[i] = batches(w.t, testLane(i), each, 100)
@@ -51,7 +51,7 @@ func (w *world) traffic(from, to *site) *traffic {
 				}
 				last[i] = time.Now()
 			}
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
 		}
 	}()
 	return t
@@ -158,7 +158,7 @@ func TestARenewedCertificateThatThePeerRefusesChangesNothingAndIsSaid(t *testing
 		a.Store(w.identity(w.another("example"), "ams", time.Hour)) // nyc does not trust its authority
 		sleep(time.Minute)
 
-		there.end(w, "ams", 100*time.Millisecond)
+		there.end(w, "ams", 150*time.Millisecond)
 		if s := ams.status(nyc); s.State != StateRunning || !strings.Contains(s.Reason, "nyc refused our certificate") || s.Fix == "" {
 			t.Errorf("%s, %q, %q; want running, and why the second connection is not dialled anew", s.State, s.Reason, s.Fix)
 		}
