@@ -81,13 +81,20 @@ func (s *Spool) Close(ctx context.Context) error {
 			cancel()
 			<-s.done // Run ends as soon as the store gives up on its context
 		}
-	} else if err := s.closeUnstarted(); err != nil {
+	} else if err := s.closeUnstarted(ctx); err != nil {
 		return errors.Join(err, s.readers.close(), s.store.Close())
 	}
 	return errors.Join(s.readers.close(), s.store.Close())
 }
 
-func (s *Spool) closeUnstarted() error {
+// closeUnstarted ends an opening that never ran. Its segment gets a footer, which says that what begins it is durable: without it the next opening would write that
+// again, and each one more.
+func (s *Spool) closeUnstarted(ctx context.Context) error {
+	if !s.readOnly {
+		ctx, cancel := context.WithTimeout(ctx, finishTimeout)
+		s.leaveInOrder(ctx)
+		cancel()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue.finish(s.waiting, ErrClosed)

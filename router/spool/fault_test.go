@@ -1,11 +1,14 @@
 package spool_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -230,6 +233,36 @@ func TestACleanCloseLetsTheNextOpeningReadFootersAlone(t *testing.T) {
 		}
 	}
 	s.close()
+}
+
+// TestOpeningsThatNeverRunWriteNothingAgain is a router that fails to start, for a reason of its own, time and again.
+func TestOpeningsThatNeverRunWriteNothingAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memstore.New(memstore.Options{})
+		s := start(t, disk, small())
+		s.commit(spool.BatchRecord{Batch: sealed(t, "orders", 1, 1, 100)})
+		s.abandon()
+		disk.Kill()
+		var log bytes.Buffer
+		cfg := small()
+		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		for range 5 {
+			store, err := disk.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			sp, err := spool.Open(t.Context(), store, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sp.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := strings.Count(log.String(), "rewritten=0"); n != 4 {
+			t.Errorf("%d of the later 4 openings write nothing again:\n%s", n, &log)
+		}
+	})
 }
 
 func (s *session) submit(records ...spool.Record) *spool.Ticket {
