@@ -15,6 +15,10 @@ import (
 // receipt is sealed again under a new generation, flagged, and what it remembers as a destination is forgotten, so that
 // the origins tell it where to go on (SYNC), as they tell a store that is new (design 5, 6.3).
 //
+// Messages that cannot be read (corrupt, or missing) are never passed in silence: they are an *admin.Error that names them,
+// before their lane is touched; or, with the word of q.Void, they are given up, in the audits, as VOIDs of the old
+// generation, and in the result.
+//
 // Nothing may run on the spool but its Run. After an error it is to be called again: each call begins generations of its
 // own, and what an earlier one left half done is given up with the generation that it belongs to.
 func Reseal(ctx context.Context, sp *spool.Spool, site federation.SiteID, q admin.ResealRequest) (*admin.ResealResult, error) {
@@ -65,6 +69,7 @@ type resealing struct {
 	receipts []federation.Offset // by member: what it has receipted
 	last     federation.Offset   // of the old generation
 	voids    []federation.Void   // of the old generation: not sealed again
+	lost     lost                // of the old generation: what cannot be read
 	coder    *federation.Coder
 }
 
@@ -104,34 +109,54 @@ func (r *resealing) run(ctx context.Context, q admin.ResealRequest) (admin.Resea
 	}
 	next := federation.Offset(1)
 	for at := first; at <= r.last; {
-		if last, voided := r.voidedForAll(at); voided {
+		if last, ok := r.neededByNone(at); ok {
 			at = last + 1
 			continue
 		}
-		b, err := r.sp.Read(ctx, r.lane, r.old.Generation, at)
-		if errors.Is(err, spool.ErrNone) {
-			break
-		}
+		n, last, err := r.seal(ctx, at, next, q)
 		if err != nil {
 			return out, err
 		}
-		n, err := r.again(ctx, b, next, q.DryRun)
-		if err != nil {
-			return out, err
-		}
-		next, at = next+n, b.Header.Last()+1
+		next, at = next+n, last+1
 	}
-	out.Messages = uint64(next - 1)
+	out.Messages, out.Voided = uint64(next-1), r.lost.names()
+	if len(r.lost.spans) > 0 && !q.Void {
+		return out, r.lost.refusal(r.lane, r.old.Generation)
+	}
 	if q.DryRun {
 		return out, nil
 	}
 	return out, r.begin(ctx, first, next-1, q)
 }
 
-// voidedForAll tells whether an offset was given up for every destination, and up to which one: it need not be readable.
-func (r *resealing) voidedForAll(at federation.Offset) (last federation.Offset, ok bool) {
+// seal seals the batch that holds an offset, and tells how many entries it has and which is its last. An offset that cannot be
+// read is noted as lost.
+func (r *resealing) seal(ctx context.Context, at, next federation.Offset, q admin.ResealRequest) (n, last federation.Offset, err error) {
+	b, err := r.sp.Read(ctx, r.lane, r.old.Generation, at)
+	if err == nil && b.Header.First > at {
+		err = spool.ErrNone
+	}
+	if err == nil {
+		n, err = r.again(ctx, b, next, q.DryRun || len(r.lost.spans) > 0 && !q.Void)
+		last = b.Header.Last()
+	} else {
+		last = at
+	}
+	if errors.Is(err, federation.ErrCorrupt) || errors.Is(err, spool.ErrNone) {
+		r.lost.add(federation.Span{First: at, Last: last}, err)
+		return 0, last, nil
+	}
+	return n, last, err
+}
+
+// neededByNone tells whether every destination has receipted an offset or was given up for it, and up to which one: it need not
+// be readable.
+func (r *resealing) neededByNone(at federation.Offset) (last federation.Offset, ok bool) {
 	for i, m := range r.mark.Members {
 		until, voided := voidedFor(r.voids, m.Destination, at)
+		if r.receipts[i] >= at {
+			until, voided = max(until, r.receipts[i]), true
+		}
 		if !voided {
 			return 0, false
 		}
@@ -186,8 +211,12 @@ func (r *resealing) begin(ctx context.Context, first, last federation.Offset, q 
 	records := []spool.Record{laneRecord(r.lane, r.mark),
 		spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkLaneHigh, Lane: r.lane, Generation: r.mark.Generation}, Value: federation.LaneHigh{LastAssigned: last}.Encode()}}
 	if first <= r.last {
-		void := federation.VoidMark{Voids: []federation.Void{{Span: federation.Span{First: first, Last: r.last}, Reason: "recovery", Who: q.Who, At: time.Now()}}}
+		void := federation.VoidMark{Voids: givenUp(r.voids, r.lost.spans, federation.Span{First: first, Last: r.last}, q.Who)}
 		records = append(records, spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkVoid, Lane: r.lane, Generation: r.old.Generation}, Value: void.Encode()})
+	}
+	if len(r.lost.spans) > 0 {
+		what := fmt.Sprintf("reseal gave up %s of %s, generation %d, which cannot be read: %s", r.lost.text(), r.lane, r.old.Generation, q.Why)
+		records = append(records, spool.AuditRecord{Who: q.Who, What: what, At: time.Now()})
 	}
 	if err := r.sp.Commit(ctx, records...); err != nil {
 		return err

@@ -1,7 +1,12 @@
 package router
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +21,15 @@ import (
 // reseal gives the store of a stopped router a new identity and seals its lanes again.
 func (s *story) reseal() *admin.ResealResult {
 	s.t.Helper()
+	result, err := s.tryReseal(admin.ResealRequest{Who: "test", Why: "put back"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return result
+}
+
+func (s *story) tryReseal(q admin.ResealRequest) (*admin.ResealResult, error) {
+	s.t.Helper()
 	s.disk.NewID(time.Now())
 	store, err := s.disk.Open()
 	if err != nil {
@@ -28,16 +42,107 @@ func (s *story) reseal() *admin.ResealResult {
 	ctx, stop := context.WithCancel(s.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- sp.Run(ctx) }()
-	result, err := Reseal(s.t.Context(), sp, "ams", admin.ResealRequest{Who: "test", Why: "put back"})
+	result, err := Reseal(s.t.Context(), sp, "ams", q)
 	stop()
 	<-done
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	if err := sp.Close(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
-	return result
+	return result, err
+}
+
+// holding gives the last segment that holds a text: an opening copies what it finds at the log's end.
+func (s *story) holding(text string) (number uint64) {
+	s.t.Helper()
+	for _, n := range s.disk.Numbers() {
+		if bytes.Contains(s.disk.Segment(n), []byte(text)) {
+			number = max(number, n)
+		}
+	}
+	if number == 0 {
+		s.t.Fatalf("%q is not in the store", text)
+	}
+	return number
+}
+
+// large makes a body of a text and 32 KiB that nothing makes smaller: cleaning leaves it where it stands.
+func large(text string) string {
+	noise := make([]byte, 32<<10)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise) // never fails
+	return text + string(noise)
+}
+
+// restarted ends the router, and lets two lives follow: a later segment begins with all marks, so that what holds the batches
+// holds nothing else that counts.
+func (s *story) restarted() {
+	s.end()
+	for _, body := range []string{"later", "later still"} {
+		s.start()
+		s.publish(body)
+		s.end()
+	}
+}
+
+// spoil changes a byte of a text in the store.
+func (s *story) spoil(text string) {
+	s.t.Helper()
+	n := s.holding(text)
+	b := bytes.Clone(s.disk.Segment(n))
+	b[bytes.Index(b, []byte(text))] ^= 1
+	s.disk.SetSegment(n, b)
+}
+
+func TestWhatCannotBeReadStopsAResealUntilItIsGivenUp(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		for _, text := range []string{"first", "second, which will be spoiled", "third"} {
+			s.publish(large(text))
+		}
+		s.restarted()
+		s.spoil("second, which will be spoiled")
+		time.Sleep(time.Second)
+
+		q := admin.ResealRequest{Who: "test", Why: "put back"}
+		var refused *admin.Error
+		if _, err := s.tryReseal(q); !errors.As(err, &refused) || refused.Code != admin.Refused ||
+			!strings.Contains(refused.Message, "ams/orders: 1 messages (2-2)") || !strings.Contains(refused.Fix, "reseal --void") {
+			t.Fatalf("without a word: %v", err)
+		}
+		time.Sleep(time.Second)
+		q.Void = true
+		result, err := s.tryReseal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := result.Lanes[0]; got.Messages != 4 || !slices.Equal(got.Voided, []string{"2-2"}) {
+			t.Errorf("sealed again: %+v, want 4 messages, and 2-2 given up", got)
+		}
+
+		s.start()
+		synctest.Wait()
+		voids, err := storedVoids(s.spool, orders, result.Lanes[0].Old)
+		if err != nil || len(voids.Voids) != 2 || voids.Voids[0].Span != (federation.Span{First: 2, Last: 2}) || voids.Voids[0].Reason != "corrupt" {
+			t.Errorf("voids of the old generation: %+v, %v", voids, err)
+		}
+		if !slices.ContainsFunc(s.spool.Audits(), func(a spool.AuditRecord) bool {
+			return strings.Contains(a.What, "gave up 1 messages (2-2) of ams/orders")
+		}) {
+			t.Errorf("audits %+v", s.spool.Audits())
+		}
+	})
+}
+
+func TestAMissingSegmentStopsAReseal(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.publish(large("first, in a segment that gets lost"))
+		s.restarted()
+		s.disk.SetSegment(s.holding("first, in a segment that gets lost"), nil)
+		time.Sleep(time.Second)
+
+		var refused *admin.Error
+		if _, err := s.tryReseal(admin.ResealRequest{Who: "test", Why: "put back"}); !errors.As(err, &refused) || !strings.Contains(refused.Message, "(1-1)") {
+			t.Errorf("%v, want offset 1 named", err)
+		}
+	})
 }
 
 func TestAResealedStoreKeepsNothingOfTheOldGeneration(t *testing.T) {

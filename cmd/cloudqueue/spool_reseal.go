@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,9 @@ func (a *app) spoolReseal() *cobra.Command {
 put back), or "store cloned" (two routers run on copies of one store: use it on the copy). The store gets another id. What its lanes hold without a receipt is sealed again
 under a new generation, flagged, because nobody knows what of it was delivered; as a destination it begins where the
 origins say. The router must be stopped.
+
+Messages without a receipt that cannot be read stop it, and nothing is done. With --void they are given up for ever: the audit
+keeps who, why and which.
 
 Without --yes it only says what would be sealed again, and ends with code 4.`,
 		Example: `  cloudqueue spool reseal --why 'disk restored from the backup of Monday'
@@ -41,15 +45,16 @@ Without --yes it only says what would be sealed again, and ends with code 4.`,
 		},
 	}
 	c.Flags().StringVar(&request.Why, "why", "", "the reason, for the audit")
+	c.Flags().BoolVar(&request.Void, "void", false, "give up what cannot be read")
 	c.Flags().BoolVar(&yes, "yes", false, "do it")
 	return c
 }
 
 func (a *app) showReseal(result *admin.ResealResult) error {
 	if err := a.print(result, func(w io.Writer) {
-		g := newGrid("LANE", ">GENERATION", ">NEW GENERATION", ">MESSAGES")
+		g := newGrid("LANE", ">GENERATION", ">NEW GENERATION", ">MESSAGES", "GIVEN UP")
 		for _, l := range result.Lanes {
-			g.add(l.Lane, l.Old, l.Generation, l.Messages)
+			g.add(l.Lane, l.Old, l.Generation, l.Messages, orDash(strings.Join(l.Voided, ", ")))
 		}
 		g.write(w)
 	}); err != nil {

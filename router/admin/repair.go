@@ -27,6 +27,7 @@ type VoidResult struct {
 type ResealRequest struct {
 	Who    string
 	Why    string
+	Void   bool // what cannot be read is given up, with Who's word in the log; false: it is an error
 	DryRun bool
 }
 
@@ -42,4 +43,5 @@ type Resealed struct {
 	Old        federation.Generation `json:"old_generation"`
 	Generation federation.Generation `json:"generation"`
 	Messages   uint64                `json:"messages"`
+	Voided     []string              `json:"voided,omitempty"` // offsets of the old generation, as first-last, that could not be read and were given up
 }

@@ -17,10 +17,10 @@ import (
 
 // Reseal gives the store of a stopped router a new identity and makes it fit for use: what has no receipt is sealed again,
 // flagged. It is the way out of "store rewound" and of "store cloned". A dry run only reads. An error that is a refusal is
-// an *admin.Error.
+// an *admin.Error; it has changed nothing.
 func Reseal(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slog.Logger) (*admin.ResealResult, error) {
-	if q.DryRun {
-		return resealDry(ctx, cfg, q, log)
+	if result, err := resealDry(ctx, cfg, q, log); err != nil || q.DryRun { // what is refused leaves the store as it is, with its id
+		return result, err
 	}
 	if _, err := localdir.NewID(cfg.Store.Dir, time.Now()); err != nil {
 		if errors.Is(err, spool.ErrHeld) || errors.Is(err, localdir.ErrLocked) {
@@ -59,6 +59,7 @@ func resealDry(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slo
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
+	q.DryRun = true
 	result, err := router.Reseal(ctx, sp, cfg.Site, q)
 	return result, errors.Join(err, sp.Close(ctx), dir.Close())
 }
