@@ -40,9 +40,11 @@ const (
 	Returned
 	// Nacked: the broker refused it (basic.nack); a queue may hold a copy (a fan-out of which one queue was full).
 	Nacked
-	// Unknown: the channel ended first; the broker may have it. With Code 403, 404 or 406 some publish that was unanswered then closed it.
+	// Unknown: the channel ended first; the broker may have it. With Code 403, 404 or 406 some publish that was unanswered then closed it;
+	// from 500 on one of this publisher or of another closed the connection that they share.
 	Unknown
-	// Refused: this publish alone was unanswered when the broker closed the channel with Code; no queue holds a copy.
+	// Refused: this publish alone was unanswered when the broker closed the channel with Code, or (from 500 on) a connection of the
+	// publisher's own; no queue holds a copy, unless the broker failed in the middle (541).
 	Refused
 	// TooLarge: it was not sent; its header does not fit a frame or its body is over the limit that the broker showed.
 	TooLarge

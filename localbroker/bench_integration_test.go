@@ -79,7 +79,7 @@ func BenchmarkRealPublishConfirm1KiB(b *testing.B) {
 	broker, _, done := onBench(b)
 	defer done()
 	p := broker.Publisher(0)
-	incarnation, err := p.Acquire(b.Context())
+	incarnation, err := p.Acquire(b.Context(), false)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func BenchmarkRealConsume1KiBAck100(b *testing.B) {
 func fill(b *testing.B, broker *localbroker.Broker, n int) {
 	b.Helper()
 	p := broker.Publisher(0)
-	incarnation, err := p.Acquire(b.Context())
+	incarnation, err := p.Acquire(b.Context(), false)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func TestTLSIsVerified(t *testing.T) {
 	}
 	// then who trusts it gets through
 	p := run(&tls.Config{RootCAs: roots, ServerName: "localhost"}).Publisher(0)
-	incarnation, err := p.Acquire(ctx)
+	incarnation, err := p.Acquire(ctx, false)
 	must(t, err)
 	done := make(chan federation.Outcome, 1)
 	p.Publish(ctx, incarnation, message("", "nobody", strings.Repeat("x", 300<<10)), func(o federation.Outcome) { done <- o })

@@ -27,6 +27,8 @@
 //   - Properties are never decoded on their way: all that a broker accepts passes, in both directions (M4).
 //   - Everything that waits has a limit: a read waits 1.5 heartbeats, a write WriteTimeout, a call CallTimeout. An alarm of the broker, which it
 //     announces, suspends the last two: then the broker lives and does not read, and to cut would only make duplicates (M3).
+//   - A publisher may ask for its channel on a connection of its own (Acquire, apart), where a publish that makes the broker close the connection
+//     harms no other publisher and, alone, is Refused. The owner lock is the channel's there too.
 //   - Memory: a consumer asks for at most PrefetchBytes of what it saw lately, begins with 8 messages, and ends its incarnation when twice that is held; a
 //     publisher has Window messages outstanding; 256 KiB wait for the socket; a body takes memory as it arrives, not as it is announced.
 //   - What the environment lacks (connection, exchange, permission, lock) holds its part visibly, with what to type, and heals by itself.
@@ -35,7 +37,7 @@
 //
 // It deletes no queue and empties none. It does not decide what a refused or returned message means, nor when to publish again: when one of several
 // unanswered messages closes the channel, all are Unknown with the broker's code, and the router sends them again in smaller windows until
-// the bad one stands alone and is Refused. Policies, queue arguments and permissions cannot be seen over AMQP: Inspect says so, and what to type.
+// the bad one stands alone and is Refused. When one closes the connection the router does the same apart. Policies, queue arguments and permissions cannot be seen over AMQP: Inspect says so, and what to type.
 //
 // Start reading at Broker (broker.go), then wire.go, attachment.go and tenure.go.
 package localbroker

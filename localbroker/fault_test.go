@@ -179,7 +179,7 @@ func TestBodyLimitThatTheBrokerShowsIsKept(t *testing.T) {
 		text := "PRECONDITION_FAILED - message size 9 is larger than configured max size 8"
 		peer.method(1, amqpwire.ChannelClose, "\x01\x96"+short(text)+"\x00\x3c\x00\x28")
 		synctest.Wait()
-		incarnation, err := p.Acquire(s.ctx)
+		incarnation, err := p.Acquire(s.ctx, false)
 		must(t, err)
 		p.Publish(s.ctx, incarnation, message("e", "k", "123456789"), o.of("2"))
 		synctest.Wait()
@@ -241,7 +241,7 @@ func TestBrokersMistakesEndTheConnection(t *testing.T) {
 				if got := o.get("1"); got.Kind != federation.Unknown || !strings.Contains(got.Text, c.says) {
 					t.Fatalf("%+v, want a text with %q", got, c.says)
 				}
-				_, err := p.Acquire(s.ctx) // and it starts again
+				_, err := p.Acquire(s.ctx, false) // and it starts again
 				must(t, err)
 			})
 		})
@@ -278,7 +278,7 @@ func TestAnswerThatNobodyAskedForEndsTheConnection(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		time.Sleep(time.Minute)
-		_, err := p.Acquire(s.ctx)
+		_, err := p.Acquire(s.ctx, false)
 		must(t, err)
 	})
 }
@@ -313,7 +313,7 @@ func TestSocketThatTakesNothingEndsTheConnection(t *testing.T) {
 		ran := make(chan error, 1)
 		go func() { ran <- ours.Run(ctx) }()
 		p := ours.Publisher(0)
-		incarnation, err := p.Acquire(ctx)
+		incarnation, err := p.Acquire(ctx, false)
 		must(t, err)
 		close(gate)
 		var o outcomes

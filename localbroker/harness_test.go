@@ -137,7 +137,7 @@ func (w *world) acquire(p *localbroker.Publisher) uint64 {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Minute)
 	defer cancel()
-	incarnation, err := p.Acquire(ctx)
+	incarnation, err := p.Acquire(ctx, false)
 	if err != nil {
 		w.t.Fatalf("acquire: %v; the publisher says %+v", err, p.State())
 	}

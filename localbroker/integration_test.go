@@ -238,7 +238,7 @@ func TestRealOwnerLockWaitsForTheEndOfACutChannel(t *testing.T) {
 	q := second.Publisher(0)
 	short, cancel := context.WithTimeout(r.ctx, 2*time.Second)
 	defer cancel()
-	if _, err := q.Acquire(short); err == nil {
+	if _, err := q.Acquire(short, false); err == nil {
 		t.Fatal("two owners")
 	}
 	if state := q.State(); state.State != "waiting" || !strings.Contains(state.Reason, "owner lock") {

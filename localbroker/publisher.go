@@ -22,10 +22,13 @@ type Publisher struct {
 
 	mu          sync.Mutex // guards what follows, between the callers, run and the reading goroutine
 	current     *tenure    // nil while there is none
+	own         *session   // its own connection, see Acquire; nil while there is none
 	incarnation uint64
 	told        []settled // to be told by run, in order; bounded by two windows
 	closed      bool
 	changed     signal // the window has room, or the incarnation is over
+
+	sessions sync.WaitGroup // of own connections that have not ended; Add only while not closed
 }
 
 // Publisher makes the publisher that holds the owner lock cq.owner.<site>.<index>. It works while Run does, until it is closed.
@@ -38,14 +41,17 @@ func (b *Broker) Publisher(index uint32) *Publisher {
 }
 
 // Acquire waits until the channel is open in confirm mode and holds the lock, and names the incarnation. It gives the same one
-// until that is over. State says what it waits for. Errors: ctx's, ErrClosed.
-func (p *Publisher) Acquire(ctx context.Context) (incarnation uint64, err error) {
+// until that is over, or until it is asked for on the other connection: with apart the channel is on a connection of the publisher's own,
+// which a publish can make the broker close without harm to other publishers; without, on the one that all share. State says what it
+// waits for. Errors: ctx's, ErrClosed.
+func (p *Publisher) Acquire(ctx context.Context, apart bool) (incarnation uint64, err error) {
 	select {
 	case p.acquiring <- struct{}{}:
 		defer func() { <-p.acquiring }()
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
+	p.leave(ctx, !apart)
 	retry := backoff{least: p.broker.cfg.RetryMin / 4, most: p.broker.cfg.RetryMin * 4} // the lock is free milliseconds after its owner's end
 	for {
 		incarnation, closed := p.held()
@@ -55,7 +61,7 @@ func (p *Publisher) Acquire(ctx context.Context) (incarnation uint64, err error)
 		if closed {
 			return 0, ErrClosed
 		}
-		incarnation, err := p.tryAcquire(ctx)
+		incarnation, err := p.tryAcquire(ctx, apart)
 		if err == nil {
 			p.box.set(stateRunning, "", "")
 			return incarnation, nil
@@ -80,11 +86,8 @@ func (p *Publisher) held() (incarnation uint64, closed bool) {
 }
 
 // tryAcquire waits for a connection that takes something, and tries once.
-func (p *Publisher) tryAcquire(ctx context.Context) (uint64, error) {
-	if p.broker.publishing.status().State != stateRunning {
-		p.box.set(stateWaiting, "no connection to the broker", "")
-	}
-	s, err := p.broker.publishing.wait(ctx, p.quit)
+func (p *Publisher) tryAcquire(ctx context.Context, apart bool) (uint64, error) {
+	s, err := p.connection(ctx, apart)
 	if err != nil {
 		return 0, err
 	}
@@ -141,8 +144,10 @@ func (p *Publisher) retire(ctx context.Context) {
 	t := p.current
 	p.mu.Unlock()
 	if t != nil {
-		p.release(ctx, t)
+		p.release(ctx, t, "the publisher was closed")
 	}
+	p.closeOwn()
+	p.sessions.Wait()
 	p.tell()
 	p.box.set(stateClosed, "", "")
 	p.quitOnce()
@@ -150,7 +155,7 @@ func (p *Publisher) retire(ctx context.Context) {
 }
 
 // release closes the channel; confirms that still come count.
-func (p *Publisher) release(ctx context.Context, t *tenure) {
+func (p *Publisher) release(ctx context.Context, t *tenure, why string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingGrace)
 	defer cancel()
 	if reason, _ := t.session.wire.alarm(); reason == "" {
@@ -158,7 +163,7 @@ func (p *Publisher) release(ctx context.Context, t *tenure) {
 	} else {
 		t.ch.leave() // the broker does not read
 	}
-	t.over(closing{text: "the publisher was closed"})
+	t.over(closing{text: why})
 }
 
 func (p *Publisher) quitOnce() {
@@ -178,11 +183,14 @@ func (p *Publisher) State() federation.PartState {
 	if state.State != stateRunning {
 		return state
 	}
-	if p.broker.publishing.status().State == stateAlarm {
-		return p.broker.publishing.status()
-	}
-	if incarnation, _ := p.held(); incarnation == 0 {
+	p.mu.Lock()
+	t := p.current
+	p.mu.Unlock()
+	if t == nil {
 		return federation.PartState{State: stateWaiting, Reason: "the channel ended", Since: state.Since}
+	}
+	if reason, since := t.session.wire.alarm(); reason != "" {
+		return federation.PartState{State: stateAlarm, Reason: reason, Fix: fixAlarm, Since: since}
 	}
 	return state
 }

@@ -275,7 +275,7 @@ func TestOwnerLockIsWaitedFor(t *testing.T) {
 		short, cancel := context.WithTimeout(w.ctx, time.Minute)
 		defer cancel()
 		// when it is acquired again, it is waited for, and said so
-		if _, err := q.Acquire(short); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := q.Acquire(short, false); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 		if state := w.state(q, "waiting"); !strings.Contains(state.Reason, "cq.owner.ams.0") {
@@ -339,7 +339,7 @@ func TestCloseTellsEveryOutcome(t *testing.T) {
 		if err := p.Publish(w.ctx, incarnation, message("", "q", "2"), o.of("2")); err != localbroker.ErrIncarnationOver {
 			t.Fatal(err)
 		}
-		if _, err := p.Acquire(w.ctx); !errors.Is(err, localbroker.ErrClosed) {
+		if _, err := p.Acquire(w.ctx, false); !errors.Is(err, localbroker.ErrClosed) {
 			t.Fatal(err)
 		}
 		w.broker.SetAlarm(false)

@@ -89,7 +89,7 @@ func (r *real) deleteQueues() {
 	conn, err := amqp.Dial(r.url)
 	must(r.t, err)
 	defer conn.Close()
-	for _, name := range []string{r.name, r.source().Queue, "cq.owner." + r.name + ".0"} {
+	for _, name := range []string{r.name, r.source().Queue, "cq.owner." + r.name + ".0", "cq.owner." + r.name + ".1"} {
 		ch, err := conn.Channel()
 		must(r.t, err)
 		_, err = ch.QueueDelete(name, false, false, false)
@@ -148,7 +148,7 @@ func (r *real) next(c *localbroker.Consumer) federation.Delivery {
 
 func (r *real) acquire(p *localbroker.Publisher) uint64 {
 	r.t.Helper()
-	incarnation, err := p.Acquire(r.ctx)
+	incarnation, err := p.Acquire(r.ctx, false)
 	if err != nil {
 		r.t.Fatalf("%v: %+v", err, p.State())
 	}

@@ -192,7 +192,7 @@ func (s *scripted) publisher() (*localbroker.Publisher, uint64, *peer) {
 	p := s.ours.Publisher(0)
 	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
 	defer cancel()
-	incarnation, err := p.Acquire(ctx)
+	incarnation, err := p.Acquire(ctx, false)
 	must(s.t, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()

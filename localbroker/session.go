@@ -19,6 +19,7 @@ type session struct {
 	client  *amqp.Connection
 	wire    *wire
 	opening chan struct{} // capacity 1: who opens a channel holds it
+	apart   bool          // one publisher's own
 
 	bodyLimit atomic.Int64 // bytes; what the broker has shown that it takes, 0 while it has not
 

@@ -45,6 +45,7 @@ func (t *tenure) over(why closing) {
 	if t.dead {
 		return
 	}
+	why.apart = t.session.apart
 	t.dead, t.why = true, why
 	if p.current == t {
 		p.current = nil
@@ -133,6 +134,9 @@ func (p *Publisher) install(t *tenure) (uint64, bool) {
 func (p *Publisher) explain(err error) {
 	code, text := fault(err)
 	switch {
+	case errors.As(err, &dialError{}):
+		reason, fix := explainConnection(err)
+		p.box.set(stateWaiting, reason, fix)
 	case exclusive(err):
 		p.box.set(stateWaiting, "another channel still holds the owner lock "+p.queue,
 			"it ends by itself when the broker has ended the earlier router's channel; if that router still runs, stop it: rabbitmqctl list_consumers")

@@ -148,10 +148,14 @@ func (w *window) end(why closing, out []settled) []settled {
 	return out
 }
 
-// refusal tells whether the broker closed the channel because of one message (soft errors of AMQP 0-9-1 section 1.1).
+// refusal tells whether the broker closed the channel because of one message (soft errors of AMQP 0-9-1 section 1.1), or over one the
+// connection, which nobody else used (hard errors, from 500 on).
 func (c closing) refusal() bool {
-	if c.hard || c.cause != 0 && c.cause != amqpwire.BasicPublish {
+	if c.cause != 0 && c.cause != amqpwire.BasicPublish {
 		return false
+	}
+	if c.hard {
+		return c.apart && c.code >= 500
 	}
 	return c.code == 311 || c.code == 403 || c.code == 404 || c.code == 406 // too large, refused, not found, precondition failed
 }

@@ -93,6 +93,8 @@ func TestOnlyASoftErrorOfAPublishRefuses(t *testing.T) {
 	}{
 		{closing{code: 404, cause: amqpwire.BasicPublish}, true}, {closing{code: 403}, true}, {closing{code: 406}, true}, {closing{code: 311}, true},
 		{closing{code: 404, cause: 60<<16 | 20}, false}, {closing{code: 404, hard: true}, false}, {closing{code: 504}, false}, {closing{}, false},
+		{closing{code: 541, hard: true}, false}, {closing{code: 541, hard: true, apart: true}, true}, {closing{code: 501, cause: amqpwire.BasicPublish, hard: true, apart: true}, true},
+		{closing{code: 320, hard: true, apart: true}, false}, {closing{hard: true, apart: true}, false}, {closing{code: 503, cause: 60<<16 | 20, hard: true, apart: true}, false},
 	} {
 		if got := c.why.refusal(); got != c.want {
 			t.Errorf("%+v: %v", c.why, got)

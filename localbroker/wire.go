@@ -56,6 +56,7 @@ type closing struct {
 	text  string
 	cause amqpwire.Method // the method that the broker blames, 0 for none
 	hard  bool            // the whole connection is over
+	apart bool            // it was one publisher's own
 }
 
 // sink takes what arrives on a channel, in the order of the wire, from the reading goroutine. No method may block. An error ends

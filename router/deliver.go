@@ -20,10 +20,13 @@ type deliverer struct {
 	more        <-chan struct{} // closed when the broker may take more; nil: it does
 	outcomes    chan published  // capacity PublishWindow: never blocks the broker's goroutine
 	items       map[federation.Offset]*item
-	turn        *arrival // the batch that is being published; guarded by mu
-	unconfirmed int      // items without an outcome
-	overPublish bool     // a publish closed the channel whose outcomes are coming in
-	probe       int      // how many may be unconfirmed while the publish that closed a channel is looked for; 0: no such search
+	turn        *arrival  // the batch that is being published; guarded by mu
+	unconfirmed int       // items without an outcome
+	apart       bool      // a connection of its own is wanted: a publish may close it
+	aside       bool      // the channel is on one
+	apartUntil  time.Time // at least
+	overPublish bool      // a publish closed the channel, or the connection, whose outcomes are coming in
+	probe       int       // how many may be unconfirmed while the publish that closed a channel is looked for; 0: no such search
 	exchanges   map[string]bool
 	retryAt     time.Time // nothing is published before
 	retryPause  time.Duration
@@ -41,6 +44,7 @@ type item struct {
 	entry     *federation.Entry
 	flagged   bool
 	attempts  uint32
+	closed    int // connections that it alone made the broker close
 	firstTry  time.Time
 	reason    string // why it is parked
 	lastError string

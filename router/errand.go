@@ -55,15 +55,17 @@ func (l *inLane) waits() bool {
 	return true
 }
 
-// acquire opens a channel with the owner lock. After a channel ended, first every outcome of it has to be in.
+// acquire opens a channel with the owner lock, on the connection that is wanted. First every outcome of the one before has to be in.
 func (l *inLane) acquire(ctx context.Context) bool {
-	if l.acquired || l.unconfirmed > 0 {
-		return l.acquired
+	ready := l.acquired && l.aside == l.apart
+	if ready || l.unconfirmed > 0 {
+		return ready
 	}
 	var incarnation uint64
+	apart := l.apart
 	l.ask(ctx, errand{
 		question: func(ctx context.Context) (err error) {
-			incarnation, err = l.pub.Acquire(ctx)
+			incarnation, err = l.pub.Acquire(ctx, apart)
 			return err
 		},
 		then: func(err error) {
@@ -71,6 +73,7 @@ func (l *inLane) acquire(ctx context.Context) bool {
 				l.hold("no publishing channel: "+err.Error(), "")
 				return
 			}
+			l.aside = apart
 			l.useChannel(incarnation)
 		},
 		late: func() {

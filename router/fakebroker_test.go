@@ -17,6 +17,8 @@ type fakeBroker struct {
 	publishers []*fakePublisher
 	appeared   []string      // bodies in the order of their publish; flagged ones with a star
 	poison     string        // a body that closes its channel with 406
+	deadly     string        // a body that closes its connection with 541
+	closed     int           // how often the shared connection was closed
 	silent     bool          // takes and answers nothing
 	alarm      chan struct{} // takes nothing until this is closed; nil: no alarm
 	missing    bool          // has no exchange
@@ -129,6 +131,7 @@ func (c *fakeConsumer) State() federation.PartState  { return federation.PartSta
 type fakePublisher struct {
 	broker      *fakeBroker
 	incarnation uint64
+	apart       bool // on a connection of its own
 	open        []publishing
 	answering   bool
 }
@@ -139,12 +142,17 @@ const closesAfter = 10
 type publishing struct {
 	body    string // as it would appear
 	poison  bool
+	deadly  bool
 	outcome func(federation.Outcome)
 }
 
-func (p *fakePublisher) Acquire(context.Context) (uint64, error) {
+func (p *fakePublisher) Acquire(_ context.Context, apart bool) (uint64, error) {
 	p.broker.mu.Lock()
 	defer p.broker.mu.Unlock()
+	if p.apart != apart {
+		p.apart = apart
+		p.incarnation++
+	}
 	return p.incarnation, nil
 }
 
@@ -166,8 +174,8 @@ func (p *fakePublisher) TryPublish(incarnation uint64, m federation.Message, out
 	if string(m.Properties) == "duplicate" {
 		body += "*"
 	}
-	p.open = append(p.open, publishing{body, string(m.Body) == b.poison, outcome})
-	switch at := slices.IndexFunc(p.open, func(o publishing) bool { return o.poison }); {
+	p.open = append(p.open, publishing{body, string(m.Body) == b.poison, string(m.Body) == b.deadly, outcome})
+	switch at := slices.IndexFunc(p.open, func(o publishing) bool { return o.poison || o.deadly }); {
 	case at >= 0 && len(p.open)-at > closesAfter:
 		p.close(at)
 	case !p.answering && !b.silent:
@@ -197,7 +205,7 @@ func (p *fakePublisher) answer() {
 	p.broker.mu.Lock()
 	defer p.broker.mu.Unlock()
 	p.answering = false
-	if at := slices.IndexFunc(p.open, func(o publishing) bool { return o.poison }); at >= 0 {
+	if at := slices.IndexFunc(p.open, func(o publishing) bool { return o.poison || o.deadly }); at >= 0 {
 		p.close(at)
 		return
 	}
@@ -219,17 +227,36 @@ func (p *fakePublisher) lose() {
 	p.incarnation++
 }
 
-// close ends the channel over the poisoned publish. Callers hold the broker's mu.
+// close ends the channel over the poisoned publish, or the connection with all that are on it. Callers hold the broker's mu.
 func (p *fakePublisher) close(at int) {
+	code := uint16(codePrecondition)
+	if p.open[at].deadly {
+		code = 541
+	}
+	if code == 541 && !p.apart {
+		p.broker.closed++
+		for _, other := range p.broker.publishers {
+			if other != p && !other.apart {
+				other.end(len(other.open), federation.Unknown, code)
+			}
+		}
+		p.end(at, federation.Unknown, code)
+		return
+	}
 	kind := federation.Unknown
 	if len(p.open) == 1 {
 		kind = federation.Refused
 	}
+	p.end(at, kind, code)
+}
+
+// end ends the channel; what is open before at has appeared. Callers hold the broker's mu.
+func (p *fakePublisher) end(at int, kind federation.OutcomeKind, code uint16) {
 	for i, o := range p.open {
 		if i < at {
 			p.broker.appeared = append(p.broker.appeared, o.body)
 		}
-		o.outcome(federation.Outcome{Kind: kind, Code: codePrecondition, Text: "poison"})
+		o.outcome(federation.Outcome{Kind: kind, Code: code, Text: "poison"})
 	}
 	p.open = nil
 	p.incarnation++

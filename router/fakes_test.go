@@ -170,20 +170,25 @@ func (s *story) publish(bodies ...string) {
 // copyOf seals bodies as one batch of lane events, as nyc would.
 func (s *story) copyOf(gen federation.Generation, first federation.Offset, bodies ...string) federation.Copy {
 	s.t.Helper()
+	return federation.Copy{Sidecar: federation.Sidecar{Bitmap: 1}, Batch: s.sealed(gen, first, federation.NoTTL, bodies...)}
+}
+
+func (s *story) sealed(gen federation.Generation, first federation.Offset, ttl time.Duration, bodies ...string) []byte {
+	s.t.Helper()
 	coder, err := federation.NewCoder()
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	entries := make([]federation.Entry, len(bodies))
 	for i, body := range bodies {
-		entries[i] = federation.Entry{TTL: federation.NoTTL, Message: federation.Message{Exchange: "events", RoutingKey: "k", Body: []byte(body)}}
+		entries[i] = federation.Entry{TTL: ttl, Message: federation.Message{Exchange: "events", RoutingKey: "k", Body: []byte(body)}}
 	}
 	h := federation.Header{Lane: events, Generation: gen, First: first, SealEpoch: 1, SealedAt: time.Now(), Destinations: []federation.Destination{atAms}}
 	b, err := federation.Seal(h, entries, federation.CodecZstd, coder)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return federation.Copy{Sidecar: federation.Sidecar{Bitmap: 1}, Batch: b.Bytes()}
+	return b.Bytes()
 }
 
 // verdicts collects the answers to copies.

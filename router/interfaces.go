@@ -42,8 +42,9 @@ type Consumer interface {
 
 // Publisher publishes with confirms on one channel that holds an owner lock.
 type Publisher interface {
-	// Acquire waits until the channel is open and the lock is held; its error is the context's.
-	Acquire(ctx context.Context) (incarnation uint64, err error)
+	// Acquire waits until the channel is open and the lock is held; its error is the context's. With apart the channel is on a
+	// connection of the publisher's own, without on the one that all share; to ask for the other one ends the incarnation.
+	Acquire(ctx context.Context, apart bool) (incarnation uint64, err error)
 	// TryPublish sends m, calls outcome exactly once, later or at once, and never waits. Unless both results are nil nothing of m was
 	// or will be sent, and outcome is never called: with again the broker takes nothing more at this moment, and m may be tried
 	// once more when it is closed; an error says that the incarnation is over.

@@ -13,21 +13,22 @@ import (
 // Reasons of parking (G9), a fixed set.
 const (
 	ReasonUnroutable    = "unroutable"     // no queue is bound for it (312)
-	ReasonRefused       = "refused"        // the broker closed the channel over it (406)
+	ReasonRefused       = "refused"        // the broker closed the channel over it (406), or the connection (501, 502, 541 …)
 	ReasonTooLarge      = "too large"      // over the broker's frame or message size, or the route's
 	ReasonBadProperties = "bad properties" // not valid AMQP properties, or a header of ours that cannot be merged
 )
 
-// AMQP reply codes that close a channel over one publish (section 1.1 of the specification). The first two speak of the
-// place, the last of the message.
+// AMQP reply codes that close a channel over one publish (section 1.1 of the specification), and from which on they close the connection.
+// 403 and 404 speak of the place, 406 of the message; those from 500 on of the message too when it alone brings them about.
 const (
 	codeAccessRefused = 403
 	codeNotFound      = 404
 	codePrecondition  = 406
+	codeHard          = 500
 )
 
 func closesOverPublish(code uint16) bool {
-	return code == codeAccessRefused || code == codeNotFound || code == codePrecondition
+	return code == codeAccessRefused || code == codeNotFound || code == codePrecondition || code >= codeHard
 }
 
 // take reads the outcome of a publish. Only a confirm without a return, or a durable PARK, ends the offset.
@@ -41,9 +42,6 @@ func (l *inLane) take(p published) {
 	} else {
 		it.lastError = fmt.Sprintf("%s: %d %s", o.Kind, o.Code, o.Text)
 		l.takeFailure(it, o)
-	}
-	if l.probe > 0 && l.unconfirmed == 0 && len(l.failedItems()) == 0 {
-		l.probe = 0
 	}
 }
 
@@ -70,9 +68,18 @@ func (l *inLane) returned(it *item, o federation.Outcome) {
 	l.park(it, ReasonUnroutable, it.lastError)
 }
 
-// refused: this publish alone closed the channel. 403 and 404 speak of the place: hold; the rest is the message's own.
+// refused: this publish alone closed the channel, or a connection of the lane's own. 403 and 404 speak of the place: hold; the rest is
+// the message's own, and what closes connections is tried some times, for the broker may have been unwell for a moment.
 func (l *inLane) refused(it *item, o federation.Outcome) {
 	l.acquired, l.overPublish, l.probe = false, false, 0
+	if o.Code >= codeHard {
+		l.apartUntil = time.Now().Add(apartStay)
+		if it.closed++; it.closed < closesBeforeParking {
+			l.probe = 1
+			l.again(it, fmt.Sprintf("the broker closes the connection over a message (%d %s): it is tried alone, and parked after %d times", o.Code, o.Text, closesBeforeParking), "")
+			return
+		}
+	}
 	if o.Code == codeAccessRefused || o.Code == codeNotFound {
 		l.again(it, fmt.Sprintf("the broker refuses the exchange (%d %s)", o.Code, o.Text), "rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*' (configure, write, read)")
 		return
@@ -99,6 +106,7 @@ func (l *inLane) lostChannel(it *item, o federation.Outcome) {
 	l.acquired = false
 	l.fail(it)
 	l.overPublish = l.overPublish || closesOverPublish(o.Code)
+	l.goApart(o)
 	if l.unconfirmed > 0 || !l.overPublish {
 		return
 	}
@@ -107,6 +115,38 @@ func (l *inLane) lostChannel(it *item, o federation.Outcome) {
 		l.probe = len(l.failedItems())
 	}
 	l.probe = max(1, l.probe/2)
+}
+
+// How a lane deals with a broker that closes the connection over a publish.
+const (
+	// closesBeforeParking is how often a message that stands alone may do it (chosen: an internal error may be the broker's own, once or
+	// twice; each try costs a connection).
+	closesBeforeParking = 3
+	// apartStay is how long the lane then keeps a connection of its own (chosen: where one such message comes more do, and each one that is
+	// published on the shared connection costs every lane there a flagged repeat of its window).
+	apartStay = time.Minute
+)
+
+// goApart has the lane search on a connection of its own when some publish, of this lane or of another, closed the shared one.
+func (l *inLane) goApart(o federation.Outcome) {
+	if o.Code < codeHard || l.apart {
+		return
+	}
+	l.apart = true
+	l.r.log.Warn("connection closed over a publish", "lane", l.key.lane.String(), "dest", l.key.dest.String(), "code", o.Code, "err", o.Text)
+}
+
+// endSearch ends the search for a bad publish when nothing is left of what failed, and later the lane's stay on its own connection.
+func (l *inLane) endSearch() {
+	if l.probe == 0 && !l.apart || len(l.failedItems()) > 0 {
+		return
+	}
+	if l.unconfirmed == 0 {
+		l.probe = 0
+	}
+	if l.probe == 0 && !time.Now().Before(l.apartUntil) {
+		l.apart = false
+	}
 }
 
 func (l *inLane) park(it *item, reason, text string) {

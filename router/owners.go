@@ -57,7 +57,7 @@ func (o *owners) run(ctx context.Context) {
 	held := make(chan bool, len(pubs))
 	for _, p := range pubs {
 		taking.Go(func() {
-			_, err := p.Acquire(ctx)
+			_, err := p.Acquire(ctx, false)
 			held <- err == nil
 		})
 	}

@@ -215,11 +215,12 @@ func (r *Router) publishParked(ctx context.Context, p spool.ParkRecord) error {
 		return err
 	}
 	m.Properties = props
-	return r.publishOnce(ctx, m)
+	return r.publishOnce(ctx, m, p.Reason == ReasonRefused)
 }
 
-func (r *Router) publishOnce(ctx context.Context, m federation.Message) error {
-	incarnation, err := r.redriver.Acquire(ctx)
+// publishOnce waits for the outcome. What the broker refused once may close the connection: it is published on one of the redriver's own.
+func (r *Router) publishOnce(ctx context.Context, m federation.Message, apart bool) error {
+	incarnation, err := r.redriver.Acquire(ctx, apart)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 // publishMore publishes in lane order: first what failed, flagged, then what is new, as far as the broker, the window, the search for
 // a bad publish, and reserved allow. It never waits.
 func (l *inLane) publishMore(ctx context.Context) {
+	l.endSearch()
 	if l.waits() || time.Now().Before(l.retryAt) || !l.acquire(ctx) {
 		return
 	}
@@ -18,7 +19,7 @@ func (l *inLane) publishMore(ctx context.Context) {
 			return
 		}
 	}
-	for l.room() {
+	for l.probe == 0 && l.room() { // a search is for one of those that failed: no more of them
 		a, e := l.next()
 		if e == nil || !l.deliverable(ctx, a, e) || !l.publishNext(a, e) {
 			return

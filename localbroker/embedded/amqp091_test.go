@@ -130,7 +130,7 @@ func changes(managementPort string) []change {
 	list := []change{
 		// A call looks for the place of its answer after it was sent. When the answer closes the channel, and recovery is faster than
 		// that look, it takes the answer to recovery's channel.open, which then is waited for without end
-		// (TestConnectionRecoverySkipAndContinueNoInfiniteLoop, in 2 of 4 runs on a busy machine).
+		// (TestConnectionRecoverySkipAndContinueNoInfiniteLoop, seen when two runs shared the machine).
 		{"channel.go", callSend + callWait + callLook, callLook + callSend + callWait},
 		{"channel.go", "const notifyTimeout = 5 * time.Second", "const notifyTimeout = time.Second"},
 		{"recovery.go", "DefaultRetryInterval = 5 * time.Second", "DefaultRetryInterval = 200 * time.Millisecond"},

@@ -104,9 +104,13 @@ func (c *connection) pause() {
 	c.out.waitForRoom(c.leaving)
 }
 
+// confirmAll sends the acks that wait. An exception of the connection drops them, as one of a channel does.
 func (c *connection) confirmAll() {
 	for _, ch := range c.unconfirmed {
 		ch.confirms.listed = false
+		if c.isLeaving() {
+			ch.confirms.pending = 0
+		}
 		ch.confirms.flush(ch)
 	}
 	c.unconfirmed = c.unconfirmed[:0]
@@ -151,6 +155,15 @@ func (c *connection) setClosing() bool {
 	c.closing = true
 	close(c.leaving)
 	return true
+}
+
+func (c *connection) isLeaving() bool {
+	select {
+	case <-c.leaving:
+		return true
+	default:
+		return false
+	}
 }
 
 // endChannels gives back what the client had: consumers, unsettled messages, exclusive queues.

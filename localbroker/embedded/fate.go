@@ -15,6 +15,8 @@ const (
 	FateStoredThenCut
 	// FateStoredSilently: it is stored, and no confirm ever comes.
 	FateStoredSilently
+	// FateCloses: it is not stored, and the connection is closed with 541, as RabbitMQ does when a process of its own dies of a message.
+	FateCloses
 )
 
 // Arrival is a message as Config.Fate sees it. Properties and Body must not be changed or kept.
@@ -26,23 +28,25 @@ type Arrival struct {
 	Body       []byte
 }
 
-// meetsFate asks for the fate of a publication; it is false when the message goes no further.
-func (ch *channel) meetsFate(p *publication) bool {
+// meetsFate asks for the fate of a publication; over is true when the message goes no further.
+func (ch *channel) meetsFate(p *publication) (over bool, refused *exception) {
 	ask := ch.broker.cfg.Fate
 	if ask == nil {
-		return true
+		return false, nil
 	}
 	m := p.message
 	p.fate = ask(Arrival{ch.connection.id, m.exchange, m.key(), m.properties.raw, m.body})
 	switch p.fate {
 	case FateRefused:
 		ch.confirms.settle(ch, p.number, false)
-		return false
+		return true, nil
 	case FateLost:
 		ch.connection.doom()
-		return false
+		return true, nil
+	case FateCloses:
+		return true, fail(replyInternalError, "the message's fate")
 	}
-	return true
+	return false, nil
 }
 
 // answer confirms a publication that has been delivered, unless its fate is another.

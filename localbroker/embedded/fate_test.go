@@ -14,6 +14,7 @@ func TestPublishersMeetTheirFate(t *testing.T) {
 		{"lost", FateLost, []string{"a eof"}, 1},
 		{"stored, then cut", FateStoredThenCut, []string{"a eof"}, 2},
 		{"stored silently", FateStoredSilently, []string{"a1 confirmed 1:ack 3:ack"}, 3},
+		{"closes", FateCloses, []string{`a connection.close 541 "INTERNAL_ERROR - the message's fate" -`}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fate := func(a Arrival) Fate {

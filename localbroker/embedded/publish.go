@@ -29,8 +29,8 @@ func (ch *channel) publish(c content) *exception {
 		return refused
 	}
 	ch.broker.counters.Published++
-	if !ch.meetsFate(&p) {
-		return nil
+	if over, refused := ch.meetsFate(&p); over {
+		return refused
 	}
 	p.queues, p.replied = ch.broker.find(x, m)
 	if ch.tx.on {

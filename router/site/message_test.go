@@ -33,7 +33,7 @@ func (m *member) publishRaw(messages []federation.Message) {
 		<-done
 	}()
 	p := b.Publisher(0)
-	incarnation, err := p.Acquire(ctx)
+	incarnation, err := p.Acquire(ctx, false)
 	if err != nil {
 		t.Fatal(err)
 	}

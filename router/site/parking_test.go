@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"cloudqueue/localbroker/embedded"
 	"cloudqueue/router"
 	"cloudqueue/router/admin"
 )
@@ -190,6 +191,61 @@ func TestARefusedMessageIsFoundAmongItsNeighbours(t *testing.T) {
 		t.Errorf("first appearances at nyc (-want +got):\n%s", diff)
 	}
 	unrepeated(t, nyc.bodies("in"))
+	nyc.balanced()
+}
+
+func TestAMessageOverWhichTheBrokerClosesTheConnectionIsParkedAndItsNeighboursGoOn(t *testing.T) {
+	ams, nyc := running(t, twoSites, "#")
+	closes := func(a embedded.Arrival) embedded.Fate {
+		if string(a.Body) == "deadly" {
+			return embedded.FateCloses
+		}
+		return embedded.FateNormal
+	}
+	nyc.fate.Store(&closes)
+	ams.publish("orders", 1, 20)
+	ams.publishOne("orders", "orders.new", amqp.Publishing{Body: []byte("deadly")})
+	ams.publish("orders", 21, 40)
+
+	p := nyc.parked(1)[0]
+	ams.receipted("ams/orders", 41)
+	if p.Reason != router.ReasonRefused || p.Offset != 21 {
+		t.Errorf("parked: %+v", p)
+	}
+	if diff := cmp.Diff(numbered(1, 40), firsts(nyc.bodies("in"))); diff != "" {
+		t.Errorf("first appearances at nyc (-want +got):\n%s", diff)
+	}
+	unrepeated(t, nyc.bodies("in"))
+	ams.balanced()
+	nyc.balanced()
+}
+
+func TestAMessageThatClosedTheConnectionIsRedrivenOnAnother(t *testing.T) {
+	ams, nyc := running(t, twoSites, "#")
+	closes := func(embedded.Arrival) embedded.Fate { return embedded.FateCloses }
+	nyc.fate.Store(&closes)
+	ams.publishOne("orders", "orders.new", amqp.Publishing{Body: []byte("deadly")})
+	again := admin.ParkAction{Filter: admin.ParkFilter{IDs: []string{nyc.parked(1)[0].ID}}, Who: "test", Why: "the broker was mended"}
+	ams.receipted("ams/orders", 1)
+	before := nyc.routerConnections()
+
+	early, err := nyc.client().Redrive(t.Context(), again)
+
+	if err != nil || len(early.Failed) != 1 {
+		t.Errorf("redrive of what still closes the connection: %+v, %v", early, err)
+	}
+	after := nyc.routerConnections()
+	if slices.ContainsFunc(before, func(id uint64) bool { return !slices.Contains(after, id) }) {
+		t.Errorf("connections %v before the redrive, %v after it", before, after)
+	}
+	nyc.fate.Store(nil)
+	done, err := nyc.client().Redrive(t.Context(), again)
+	if err != nil || done.Done != 1 {
+		t.Fatalf("redrive: %+v, %v", done, err)
+	}
+	if diff := cmp.Diff([]string{"deadly*"}, nyc.bodies("in")); diff != "" {
+		t.Errorf("at nyc (-want +got):\n%s", diff)
+	}
 	nyc.balanced()
 }
 

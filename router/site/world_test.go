@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,7 +39,8 @@ type member struct {
 	world  *world
 	id     federation.SiteID
 	broker *embedded.Broker
-	amqp   string // its broker's address
+	fate   atomic.Pointer[func(embedded.Arrival) embedded.Fate] // of what is published there; nil: all goes well
+	amqp   string                                               // its broker's address
 	port   int
 	stop   context.CancelFunc
 	done   chan error
@@ -135,7 +137,7 @@ func (m *member) startBroker() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.broker, m.amqp = embedded.New(embedded.Config{Users: map[string]embedded.User{"guest": {Password: "guest"}, "alice": {Password: "alice"}}}), l.Addr().String()
+	m.broker, m.amqp = embedded.New(embedded.Config{Users: map[string]embedded.User{"guest": {Password: "guest"}, "alice": {Password: "alice"}}, Fate: m.meets}), l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	broker := m.broker
@@ -145,6 +147,13 @@ func (m *member) startBroker() {
 		<-done
 	})
 	t.Cleanup(m.endBroker)
+}
+
+func (m *member) meets(a embedded.Arrival) embedded.Fate {
+	if fate := m.fate.Load(); fate != nil {
+		return (*fate)(a)
+	}
+	return embedded.FateNormal
 }
 
 // start runs the site's router in this process until stopRouter or the test's end.
