@@ -65,20 +65,6 @@ func BenchmarkCopyFrameRoundTrip1KiBx64Zstd(b *testing.B) {
 	}
 }
 
-func BenchmarkAckRoundTrip64Frames(b *testing.B) {
-	tracker, collector := NewAckTracker(256), NewAckCollector(1, 256)
-	b.ReportAllocs()
-	for b.Loop() {
-		for range 64 {
-			n, _ := tracker.Send()
-			must(0, collector.Receive(n))
-			collector.Answer(n, OK, 0)
-		}
-		a, _ := collector.Frame()
-		must(tracker.Take(a))
-	}
-}
-
 // BenchmarkJournalTakeEndCommit64 is the destination's bookkeeping of a batch of 64 messages.
 func BenchmarkJournalTakeEndCommit64(b *testing.B) {
 	s := NewJournalState(4096)
@@ -94,6 +80,21 @@ func BenchmarkJournalTakeEndCommit64(b *testing.B) {
 		}
 		for n := first; n < first+64; n++ {
 			s.End(n, EndDelivered)
+		}
+	}
+}
+
+// BenchmarkWindowPass12000Batches of one message each: what an idle lane leaves in a window of 4 MiB.
+func BenchmarkWindowPass12000Batches(b *testing.B) {
+	const batches = 12_000
+	b.ReportAllocs()
+	for b.Loop() {
+		w := NewPositionWindow(1, batches*350)
+		for n := Offset(1); n <= batches; n++ {
+			w.Offer(Span{n, n}, 350)
+		}
+		for n := Offset(1); n <= batches; n++ {
+			w.Advance(n + 1)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 type PositionWindow struct {
 	next  Offset
 	bytes int
-	used  int         // bytes of held, without the batch that holds next
+	used  int         // bytes of held, without the batch that holds next; only the first can hold it
 	held  []heldBatch // ascending, none overlaps another
 }
 
@@ -96,11 +96,15 @@ func (w *PositionWindow) Advance(next Offset) {
 	if next <= w.next {
 		return
 	}
+	w.used += w.exempt()
 	w.next = next
-	for len(w.held) > 0 && w.held[0].span.Last < next {
-		w.held = slices.Delete(w.held, 0, 1)
+	gone := 0
+	for gone < len(w.held) && w.held[gone].span.Last < next {
+		w.used -= w.held[gone].size
+		gone++
 	}
-	w.account()
+	w.held = w.held[gone:] // not moved down: a window of small batches advances by one of thousands
+	w.used -= w.exempt()
 }
 
 // Reset begins again at next with nothing held: after a rewind, or with a new connection.
@@ -122,6 +126,27 @@ func (w *PositionWindow) First() (Span, bool) {
 	return w.held[0].span, true
 }
 
+// At is the held batch that holds an offset; false when none does.
+func (w *PositionWindow) At(n Offset) (Span, bool) {
+	if i, holds := w.find(Span{n, n}); holds {
+		return w.held[i].span, true
+	}
+	return Span{}, false
+}
+
+// Contiguous is the last offset from n on, at most limit, up to which everything is held; n − 1 when n is not.
+func (w *PositionWindow) Contiguous(n, limit Offset) Offset {
+	i, holds := w.find(Span{n, n})
+	if !holds {
+		return n - 1
+	}
+	last := w.held[i].span.Last
+	for i++; i < len(w.held) && last < limit && w.held[i].span.First == last+1; i++ {
+		last = w.held[i].span.Last
+	}
+	return min(last, limit)
+}
+
 // Bytes is what is admissible beyond next, as a WINDOW frame tells it.
 func (w *PositionWindow) Bytes() int { return w.bytes }
 
@@ -132,11 +157,12 @@ func (w *PositionWindow) isNext(span Span) bool { return span.First <= w.next &&
 
 // roomAbove tells whether the batch fits when everything held beyond it is shed.
 func (w *PositionWindow) roomAbove(span Span, size int) bool {
-	used := size
-	for _, h := range w.held {
-		if h.span.First < span.First && !w.isNext(h.span) {
-			used += h.size
-		}
+	if w.used+size <= w.bytes {
+		return true
+	}
+	used := w.used + size
+	for i := len(w.held) - 1; i >= 0 && used > w.bytes && w.held[i].span.First >= span.First; i-- {
+		used -= w.held[i].size
 	}
 	return used <= w.bytes
 }
@@ -162,20 +188,22 @@ func (w *PositionWindow) find(span Span) (i int, overlap bool) {
 
 func (w *PositionWindow) insert(i int, span Span, size int) {
 	w.held = slices.Insert(w.held, i, heldBatch{span, size})
-	w.account()
+	if !w.isNext(span) {
+		w.used += size
+	}
 }
 
 func (w *PositionWindow) remove(i int) {
+	if h := w.held[i]; !w.isNext(h.span) {
+		w.used -= h.size
+	}
 	w.held = slices.Delete(w.held, i, i+1)
-	w.account()
 }
 
-// account counts the bytes beyond next. Only the first held batch can hold next.
-func (w *PositionWindow) account() {
-	w.used = 0
-	for _, h := range w.held {
-		if !w.isNext(h.span) {
-			w.used += h.size
-		}
+// exempt is the size of the held batch that holds next, 0 without one: it takes nothing of the bytes.
+func (w *PositionWindow) exempt() int {
+	if len(w.held) > 0 && w.isNext(w.held[0].span) {
+		return w.held[0].size
 	}
+	return 0
 }

@@ -111,6 +111,7 @@ func TestWindowIsBoundedAndNeverBlocksWhatIsMissing(t *testing.T) {
 			},
 			"advance": func(t *rapid.T) { w.Advance(Offset(rapid.IntRange(1, 60).Draw(t, "next"))) },
 			"": func(t *rapid.T) {
+				checkQueries(t, w)
 				if w.Used() > limit {
 					t.Fatalf("%d bytes held beyond next, limit %d", w.Used(), limit)
 				}
@@ -126,4 +127,34 @@ func TestWindowIsBoundedAndNeverBlocksWhatIsMissing(t *testing.T) {
 			},
 		})
 	})
+}
+
+// checkQueries holds what a window counts and finds against a walk over everything that it holds.
+func checkQueries(t *rapid.T, w *PositionWindow) {
+	used := 0
+	holds := map[Offset]Span{}
+	for _, h := range w.held {
+		if !h.span.Contains(w.Next()) {
+			used += h.size
+		}
+		for n := h.span.First; n <= h.span.Last; n++ {
+			holds[n] = h.span
+		}
+	}
+	if w.Used() != used {
+		t.Fatalf("%d bytes are used, the held batches beyond next take %d: %v", w.Used(), used, w.held)
+	}
+	for n := Offset(1); n < 70; n++ {
+		want, held := holds[n]
+		if got, ok := w.At(n); got != want || ok != held {
+			t.Fatalf("at %d: %v, %t; want %v, %t", n, got, ok, want, held)
+		}
+		last := n - 1
+		for last < n+9 && holds[last+1] != (Span{}) {
+			last++
+		}
+		if got := w.Contiguous(n, n+9); got != last {
+			t.Fatalf("from %d all is held up to %d, want %d", n, got, last)
+		}
+	}
 }
