@@ -58,7 +58,7 @@ func ParseFrameHeader(b []byte) (FrameHeader, error) {
 }
 
 func (t FrameType) known() bool {
-	return t >= TypeHello && t <= TypeHeartbeat || t >= TypeDrain && t <= TypeClose
+	return t >= TypeHello && t <= TypeHeartbeat || t == TypeDrain || t == TypeDrainDone
 }
 
 func maxPayload(t FrameType) uint32 {
@@ -111,8 +111,6 @@ func (r *reader) frame(h FrameHeader) Frame {
 		return Drain{Reason: r.text(), Extensions: r.extensions()}
 	case TypeDrainDone:
 		return DrainDone{Extensions: r.extensions()}
-	case TypeClose:
-		return Close{Code: r.u16(), Text: r.text(), Extensions: r.extensions()}
 	}
 	if h.Critical {
 		r.fail(unknownCritical("frame type", uint64(h.Type)))
@@ -177,10 +175,6 @@ func (w *writer) frame(f Frame) {
 		w.text(f.Reason)
 		w.tlvs(f.Extensions)
 	case DrainDone:
-		w.tlvs(f.Extensions)
-	case Close:
-		w.u16(f.Code)
-		w.text(f.Text)
 		w.tlvs(f.Extensions)
 	default:
 		w.fail("a %T is no frame of this package", f)

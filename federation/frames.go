@@ -5,7 +5,7 @@ import "time"
 // FrameType is the type byte of a frame.
 type FrameType uint8
 
-// Types of frames (design section 13, Wire). Types 12 and 13 are reserved for LINKSTATE and TOPOLOGY_OFFER.
+// Types of frames (design section 13, Wire). Types 12, 13 and 16 are reserved for LINKSTATE, TOPOLOGY_OFFER and CLOSE.
 const (
 	TypeHello     FrameType = 1
 	TypeHelloAck  FrameType = 2
@@ -20,7 +20,6 @@ const (
 	TypeHeartbeat FrameType = 11
 	TypeDrain     FrameType = 14
 	TypeDrainDone FrameType = 15
-	TypeClose     FrameType = 16
 )
 
 // Frame is what stands in one frame. The types below are all of them.
@@ -44,7 +43,7 @@ type Hello struct {
 	Codecs                 uint32    // bit n: codec n
 	LinkID                 uint64    // the same on all connections of a link
 	Connection             uint8     // index of the connection in its link
-	Capabilities           uint64
+	Capabilities           uint64    // reserved: zero in version 1; a bit that a reader does not know means nothing to it
 	Extensions             []TLV
 }
 
@@ -56,9 +55,8 @@ type HelloAck struct {
 	Extensions []TLV
 }
 
-// LaneOpen announces a lane on a connection's link; Short stands for it in Window frames of the same link.
+// LaneOpen announces a lane on a link.
 type LaneOpen struct {
-	Short         uint32
 	Lane          Lane
 	Mark          LaneMark
 	FirstRetained Offset
@@ -68,7 +66,6 @@ type LaneOpen struct {
 
 // LaneState answers LaneOpen: per destination at the receiver what it wants next and how much it may take.
 type LaneState struct {
-	Short           uint32
 	Lane            Lane
 	KnownGeneration Generation // 0: the lane is new here, or its journal is lost
 	Destinations    []DestState
@@ -91,18 +88,6 @@ type Copy struct {
 	Number  uint64
 	Sidecar Sidecar
 	Batch   []byte
-}
-
-// Sidecar is what changes per hop beside an immutable batch.
-type Sidecar struct {
-	Repair     bool
-	Hops       uint8
-	Try        uint16 // for people and traces
-	Age        time.Duration
-	Bitmap     uint64 // destinations of this copy, over the sealed list
-	Path       []SiteID
-	StoredAt   time.Time // on disk: when the hop stored it; zero on the wire
-	Extensions []TLV
 }
 
 // Ack answers copies of one stream: all numbers up to Cumulative and those in Ranges are OK, but for the Exceptions.
@@ -182,13 +167,6 @@ type Drain struct {
 // DrainDone answers Drain.
 type DrainDone struct{ Extensions []TLV }
 
-// Close tells why the connection ends, as far as the sender can still say it.
-type Close struct {
-	Code       uint16
-	Text       string
-	Extensions []TLV
-}
-
 func (Hello) Type() FrameType     { return TypeHello }
 func (HelloAck) Type() FrameType  { return TypeHelloAck }
 func (LaneOpen) Type() FrameType  { return TypeLaneOpen }
@@ -202,4 +180,3 @@ func (Sync) Type() FrameType      { return TypeSync }
 func (Heartbeat) Type() FrameType { return TypeHeartbeat }
 func (Drain) Type() FrameType     { return TypeDrain }
 func (DrainDone) Type() FrameType { return TypeDrainDone }
-func (Close) Type() FrameType     { return TypeClose }

@@ -3,19 +3,20 @@ package federation
 // LANE_OPEN:
 //
 //	 ┌─────────┬──────┬───────────────────────────┬──────────────────┬─────────────────┬──────┐
-//	 │ short 4 │ lane │ length u32, LANE mark     │ first retained 8 │ last assigned 8 │ TLVs │
+//	 │ zero 4  │ lane │ length u32, LANE mark     │ first retained 8 │ last assigned 8 │ TLVs │
 //	 └─────────┴──────┴───────────────────────────┴──────────────────┴─────────────────┴──────┘
 //
 // LANE_STATE:
 //
 //	 ┌─────────┬──────┬────────────────────┬──────┬───────────────────────────────────────────────────────────────┬─────────┬──────┬──────┐
-//	 │ short 4 │ lane │ known generation 8 │ n u8 │ n × {destination, next wanted 8, window 4, store 16, born 8} │ verdict │ text │ TLVs │
+//	 │ zero 4  │ lane │ known generation 8 │ n u8 │ n × {destination, next wanted 8, window 4, store 16, born 8} │ verdict │ text │ TLVs │
 //	 └─────────┴──────┴────────────────────┴──────┴───────────────────────────────────────────────────────────────┴─────────┴──────┴──────┘
 //
-// n ≤ 48. The verdict is OK, or says why nothing of the lane is taken (NO_GRANT, TOPOLOGY_OLD …), and the text what to do.
+// The first four bytes are reserved for a short id of the lane: zero in version 1, whose frames name the whole lane; another value is
+// refused with ErrUnknownCritical. n ≤ 48. The verdict is OK, or says why nothing of the lane is taken (NO_GRANT, TOPOLOGY_OLD …), and the text what to do.
 
 func (w *writer) laneOpen(o *LaneOpen) {
-	w.u32(o.Short)
+	w.u32(0) // reserved
 	w.lane(o.Lane)
 	w.nested(func() { w.laneMark(&o.Mark) })
 	w.u64(uint64(o.FirstRetained))
@@ -24,7 +25,8 @@ func (w *writer) laneOpen(o *LaneOpen) {
 }
 
 func (r *reader) laneOpen() LaneOpen {
-	o := LaneOpen{Short: r.u32(), Lane: r.lane()}
+	r.noShortID()
+	o := LaneOpen{Lane: r.lane()}
 	if in := r.nested(); in.err == nil {
 		mark, err := ParseLaneMark(in.b)
 		r.nest(err)
@@ -35,8 +37,14 @@ func (r *reader) laneOpen() LaneOpen {
 	return o
 }
 
+func (r *reader) noShortID() {
+	if id := r.u32(); id != 0 {
+		r.fail(unknownCritical("short id", uint64(id)))
+	}
+}
+
 func (w *writer) laneState(s *LaneState) {
-	w.u32(s.Short)
+	w.u32(0) // reserved
 	w.lane(s.Lane)
 	w.u64(uint64(s.KnownGeneration))
 	w.count(len(s.Destinations), MaxDestinations, "destinations")
@@ -54,7 +62,8 @@ func (w *writer) laneState(s *LaneState) {
 }
 
 func (r *reader) laneState() LaneState {
-	s := LaneState{Short: r.u32(), Lane: r.lane(), KnownGeneration: Generation(r.u64())}
+	r.noShortID()
+	s := LaneState{Lane: r.lane(), KnownGeneration: Generation(r.u64())}
 	if n := r.count(int(r.u8()), MaxDestinations, 3+8+4+16+8); n > 0 {
 		s.Destinations = make([]DestState, n)
 	}

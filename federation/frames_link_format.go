@@ -19,7 +19,7 @@ package federation
 //	codecs             4          bit n: codec n
 //	link id            8          the same on all connections of a link
 //	connection         1          index in the link
-//	capabilities       8          a bit that a reader does not know means nothing to it
+//	capabilities       8          reserved: 0 in version 1; a bit that a reader does not know means nothing to it
 //	TLVs
 //
 // HELLO_ACK: length u32, HELLO of the answering side; verdict u8; text u8 + ≤255; TLVs.
@@ -113,4 +113,4 @@ func (r *reader) heartbeat() Heartbeat {
 	return h
 }
 
-// DRAIN: reason u8 + ≤255, TLVs. DRAIN_DONE: TLVs. CLOSE: code u16, text u8 + ≤255, TLVs.
+// DRAIN: reason u8 + ≤255, TLVs. DRAIN_DONE: TLVs.

@@ -166,8 +166,8 @@ func FuzzParseEntry(f *testing.F) {
 }
 
 func FuzzParseSidecar(f *testing.F) {
-	f.Add(must(AppendSidecar(nil, new(sampleSidecar()))))
-	f.Add(must(AppendSidecar(nil, &Sidecar{})))
+	f.Add(sidecarBytes(sampleSidecar()))
+	f.Add(sidecarBytes(Sidecar{}))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		var s Sidecar
 		var err error
@@ -176,7 +176,7 @@ func FuzzParseSidecar(f *testing.F) {
 			checkError(t, err)
 			return
 		}
-		checkSame(t, input, must(AppendSidecar(nil, &s)))
+		checkSame(t, input, sidecarBytes(s))
 	})
 }
 
@@ -245,7 +245,6 @@ var markValues = map[MarkKind]func([]byte) ([]byte, error){
 	MarkDest:     reencode(ParseDestMark),
 	MarkVoid:     reencode(ParseVoidMark),
 	MarkOwner:    reencode(ParseOwnerMark),
-	MarkCursor:   reencode(ParseCursorMark),
 }
 
 func reencode[T interface{ Encode() []byte }](parse func([]byte) (T, error)) func([]byte) ([]byte, error) {
@@ -267,7 +266,6 @@ func FuzzMarkValues(f *testing.F) {
 	f.Add(uint8(MarkDest), DestMark{First: sampleStore, NewestBorn: sampleTime}.Encode())
 	f.Add(uint8(MarkVoid), VoidMark{Voids: sampleVoids()}.Encode())
 	f.Add(uint8(MarkOwner), OwnerMark{Highest: 2}.Encode())
-	f.Add(uint8(MarkCursor), CursorMark{Next: 2}.Encode())
 	f.Fuzz(func(t *testing.T, kind uint8, input []byte) {
 		decode, ok := markValues[MarkKind(kind)]
 		if !ok {

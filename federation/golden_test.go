@@ -21,7 +21,7 @@ func goldens(t testing.TB) map[string]golden {
 	all := map[string]golden{
 		"batch-none": {none.Bytes(), none.Header, decodeBatch},
 		"entry":      {must(AppendEntry(nil, &sampleEntries()[1])), sampleEntries()[1], decodeEntry},
-		"sidecar":    {must(AppendSidecar(nil, new(sampleSidecar()))), sampleSidecar(), decodeValue(ParseSidecar)},
+		"sidecar":    {sidecarBytes(sampleSidecar()), sampleSidecar(), decodeValue(ParseSidecar)},
 		"preamble":   {AppendPreamble(nil, StreamPreamble{StreamData, 2}), StreamPreamble{StreamData, 2}, decodeValue(ParsePreamble)},
 		"journal":    {sampleJournal().Encode(), sampleJournal(), decodeValue(ParseJournal)},
 		"receipt":    {sampleReceipt().Encode(), sampleReceipt(), decodeValue(ParseReceipt)},
@@ -40,8 +40,6 @@ func goldens(t testing.TB) map[string]golden {
 	add("void", void.Encode(), void, decodeValue(ParseVoidMark))
 	owner := OwnerMark{Highest: 3, Extensions: sampleTLVs}
 	add("owner", owner.Encode(), owner, decodeValue(ParseOwnerMark))
-	cursor := CursorMark{Next: 121, Extensions: sampleTLVs}
-	add("cursor", cursor.Encode(), cursor, decodeValue(ParseCursorMark))
 	for name, k := range sampleKeys() {
 		add("key-"+name, AppendMarkKey(nil, k), k, decodeKey)
 	}

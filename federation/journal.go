@@ -113,7 +113,7 @@ func (s *JournalState) Known() bool { return s.known }
 // Next is the next offset to take.
 func (s *JournalState) Next() Offset { return s.last + 1 }
 
-// Unfinished is the number of offsets between done and the last taken, both outcomes to come and come early.
+// Unfinished is the number of offsets between done and the last taken, whether their outcome is still to come or has come out of order.
 func (s *JournalState) Unfinished() int { return len(s.slots) }
 
 // Look says what Take would, and changes nothing: who looks, publishes and takes only what was handed to the broker leaves no offset

@@ -33,12 +33,8 @@ type Ledger struct {
 // the furthest are forgotten and sent again, which the destination drops by offset.
 const maxSentRuns = 1024
 
-// minRepair is the shortest time without progress after which a repair is due (design section 6.3), p99Factor the multiple
-// of the 99th percentile of the time between sending and receipt.
-const (
-	minRepair = 30 * time.Second
-	p99Factor = 8
-)
+// repairAfter is the time without progress after which a repair is due (design section 6.3).
+const repairAfter = 30 * time.Second
 
 // NewLedger makes the account of a member from what is durable: its receipt (nil: none) and the stores it was answered.
 func NewLedger(m Membership, receipt *Receipt, dest DestMark, now time.Time) *Ledger {
@@ -125,6 +121,7 @@ func (l *Ledger) Accept(r Receipt, lastAssigned Offset, now time.Time) ReceiptRe
 	case r.Done > lastAssigned:
 		return ReceiptAhead
 	case r.Done <= l.receipt.Done:
+		// Also of a newer store, which becomes the newest when it asks SYNC (Ask): before that it has no journal to speak of.
 		return ReceiptKnown
 	}
 	l.newest(r.Store, r.Born)
@@ -149,7 +146,7 @@ func (l *Ledger) Settled() Offset { return l.settled }
 // Forgettable is the last offset that the origin need not keep for this destination: durably receipted, before its join, or
 // anything once it has left.
 func (l *Ledger) Forgettable() Offset {
-	if l.Left() {
+	if l.member.Leave != 0 && l.settled >= l.member.Leave {
 		return math.MaxUint64
 	}
 	return max(l.settled, l.member.Join-1)
@@ -230,11 +227,9 @@ func (l *Ledger) newest(store StoreID, born time.Time) bool {
 	return true
 }
 
-// DueAt is when a repair is due unless a receipt comes first: no progress for max(30 s, 8 × p99) with offsets outstanding.
-// It returns false when nothing is outstanding.
-func (l *Ledger) DueAt(p99 time.Duration) (time.Time, bool) {
-	return l.progress.Add(max(minRepair, p99Factor*p99)), l.Outstanding()
-}
+// DueAt is when a repair is due unless a receipt comes first: no progress for 30 s with offsets outstanding. It returns false when nothing
+// is outstanding.
+func (l *Ledger) DueAt() (time.Time, bool) { return l.progress.Add(repairAfter), l.Outstanding() }
 
 // Rewind repairs: everything above done, the destination's own durable word, is sent again. The next repair is not due before its time has passed again.
 func (l *Ledger) Rewind(done Offset, now time.Time) {
@@ -242,20 +237,5 @@ func (l *Ledger) Rewind(done Offset, now time.Time) {
 	l.progress = now
 }
 
-// Leave records the last offset for which the destination is a member.
-func (l *Ledger) Leave(last Offset) { l.member.Leave = last }
-
-// Left tells whether the destination has left and its leave is receipted durably: it may join again.
-func (l *Ledger) Left() bool { return l.member.Leave != 0 && l.settled >= l.member.Leave }
-
-// Rejoin begins another membership. It returns false, and changes nothing, before the earlier leave is receipted durably (design section 6.4).
-func (l *Ledger) Rejoin(join Offset) bool {
-	if !l.Left() {
-		return false
-	}
-	l.member.Join, l.member.Leave = join, 0
-	return true
-}
-
-// Membership is the present one.
+// Membership is the one that the account is of.
 func (l *Ledger) Membership() Membership { return l.member }

@@ -164,27 +164,26 @@ func TestANewStoreIsSentAgainWhatItsReceiptLacks(t *testing.T) {
 
 func TestRepairIsDueAfterSilenceWithOffsetsOutstanding(t *testing.T) {
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
-	wantDue := func(l *Ledger, p99 time.Duration, want time.Time, wantOK bool) {
+	wantDue := func(l *Ledger, want time.Time, wantOK bool) {
 		t.Helper()
-		if got, ok := l.DueAt(p99); ok != wantOK || ok && !got.Equal(want) {
+		if got, ok := l.DueAt(); ok != wantOK || ok && !got.Equal(want) {
 			t.Errorf("repair is due at %v, %t; want %v, %t", got, ok, want, wantOK)
 		}
 	}
 	l := newLedger(1)
-	wantDue(l, 0, time.Time{}, false)
+	wantDue(l, time.Time{}, false)
 	l.Sent(Span{1, 10}, at(100))
-	wantDue(l, time.Second, at(130), true)
-	wantDue(l, 5*time.Second, at(140), true)
+	wantDue(l, at(130), true)
 	l.Sent(Span{11, 20}, at(110)) // sending is no progress
-	wantDue(l, 0, at(130), true)
+	wantDue(l, at(130), true)
 	l.Accept(word(1, 4), 100, at(115))
-	wantDue(l, 0, at(145), true)
+	wantDue(l, at(145), true)
 	l.Rewind(4, at(145))
 	wantNext(t, l, 20, 5, true)
 	l.Sent(Span{1, 10}, at(146)) // the batch that holds 5
-	wantDue(l, 0, at(176), true)
+	wantDue(l, at(176), true)
 	l.Accept(word(1, 10), 100, at(150))
-	wantDue(l, 0, time.Time{}, false)
+	wantDue(l, time.Time{}, false)
 }
 
 func TestRewindGoesBackToTheDestinationsDone(t *testing.T) {
@@ -194,25 +193,24 @@ func TestRewindGoesBackToTheDestinationsDone(t *testing.T) {
 	wantNext(t, l, 20, 13, true)
 }
 
-func TestADestinationLeavesAndJoinsAgainAfterItsReceipt(t *testing.T) {
-	l := newLedger(1)
-	l.Leave(10)
+func TestADestinationThatHasLeftIsSentNothingMoreAndKeepsNothing(t *testing.T) {
+	l := NewLedger(Membership{Destination: sampleDest, Join: 1, Leave: 10}, nil, DestMark{}, start)
+	wantNext(t, l, 50, 1, true)
 	l.Sent(Span{1, 10}, start)
 	wantNext(t, l, 50, 11, false)
-	if l.Rejoin(31) || l.Left() {
-		t.Error("it joins again before its leave is receipted")
-	}
 	wantReceipt(t, l, word(1, 10), ReceiptTaken)
-	if l.Rejoin(31) {
-		t.Error("it joins again before that receipt is durable")
+	if l.Forgettable() != 0 {
+		t.Errorf("forgettable %d before the receipt of its leave is durable", l.Forgettable())
 	}
 	l.Settle(10)
 	if l.Forgettable() != ^Offset(0) {
 		t.Errorf("forgettable %d for a destination that has left", l.Forgettable())
 	}
-	if !l.Rejoin(31) {
-		t.Error("it cannot join again")
-	}
+}
+
+func TestADestinationThatJoinsAgainIsSentWhatFollowsItsJoin(t *testing.T) {
+	earlier := word(1, 10)
+	l := NewLedger(Membership{Destination: sampleDest, Join: 31}, &earlier, DestMark{}, start)
 	wantNext(t, l, 50, 31, true)
 	if l.Forgettable() != 30 {
 		t.Errorf("forgettable %d, want what is before the join", l.Forgettable())

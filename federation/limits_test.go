@@ -218,6 +218,17 @@ func TestUnknownExtensionsAreKeptOrRefused(t *testing.T) {
 	}
 }
 
+// Nothing of version 1 names a lane by a short id: a later version that does must not be half understood.
+func TestAShortIDIsRefused(t *testing.T) {
+	for _, name := range []string{"frame-laneopen", "frame-lanestate"} {
+		b := slices.Clone(goldens(t)[name].bytes)
+		b[FrameHeaderSize] = 4
+		if _, err := decodeFrame(b); !errors.Is(err, ErrUnknownCritical) {
+			t.Errorf("%s: error %v, want %v", name, err, ErrUnknownCritical)
+		}
+	}
+}
+
 func TestABatchWithALaterCriticalExtensionIsRefusedAndOneWithAnotherIsKept(t *testing.T) {
 	h := sampleHeader()
 	h.Extensions = []TLV{{Tag: TagDictionary, Value: []byte("d")}}

@@ -5,7 +5,8 @@ import "fmt"
 // MarkKind tells what a mark's value is.
 type MarkKind uint8
 
-// Kinds of marks, with the parts of MarkKey that each uses.
+// Kinds of marks, with the parts of MarkKey that each uses. Kind 9 is reserved for CURSOR, the next offset that the origin sends to a
+// destination (Lane, Generation, Dest): as a kind of a later version it is kept.
 const (
 	MarkJournal  MarkKind = 1 // Lane, Generation, Dest → Journal
 	MarkReceipt  MarkKind = 2 // Lane, Generation, Dest → Receipt
@@ -15,7 +16,6 @@ const (
 	MarkDest     MarkKind = 6 // Lane, Generation, Dest → DestMark
 	MarkVoid     MarkKind = 7 // Lane, Generation → VoidMark
 	MarkOwner    MarkKind = 8 // nothing → OwnerMark
-	MarkCursor   MarkKind = 9 // Lane, Generation, Dest → CursorMark
 )
 
 // MarkKey names a mark. It is comparable; parts that its kind does not use are zero.
@@ -48,7 +48,7 @@ const (
 // partsOf gives the parts of a known kind.
 func partsOf(k MarkKind) (parts uint8, known bool) {
 	switch k {
-	case MarkJournal, MarkReceipt, MarkDest, MarkCursor:
+	case MarkJournal, MarkReceipt, MarkDest:
 		return partAll, true
 	case MarkLaneHigh, MarkVoid:
 		return partLane | partGeneration, true

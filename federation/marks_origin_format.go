@@ -9,7 +9,7 @@ package federation
 //	 └───────┴────────────┴──────────┴──────────────┴────────┴───────┴──────────────────────────────────────┴─────────────────┴──────┘
 //	   1       8            8          8              2        2
 //
-// n ≤ MaxMembers; leave 0: it has not left. (docs/design.md section 13, LANE; decisions.md D2.)
+// n ≤ MaxMembers; leave 0: it has not left. The digest of the route is reserved: zero in version 1, kept as it is when it is not. (docs/design.md section 13, LANE; decisions.md D2.)
 
 // Encode gives the mark's value.
 func (m LaneMark) Encode() []byte {
@@ -205,28 +205,6 @@ func ParseOwnerMark(b []byte) (OwnerMark, error) {
 	m := OwnerMark{Highest: r.u32(), Extensions: r.extensions()}
 	if err := r.end("owner mark"); err != nil {
 		return OwnerMark{}, err
-	}
-	return m, nil
-}
-
-// CURSOR: version u8, next offset u64, TLVs.
-
-// Encode gives the mark's value.
-func (m CursorMark) Encode() []byte {
-	w := writer{}
-	w.u8(markVersion)
-	w.u64(uint64(m.Next))
-	w.tlvs(m.Extensions)
-	return w.must("cursor mark", m)
-}
-
-// ParseCursorMark reads what Encode gives.
-func ParseCursorMark(b []byte) (CursorMark, error) {
-	r := reader{b: b}
-	r.version(markVersion)
-	m := CursorMark{Next: Offset(r.u64()), Extensions: r.extensions()}
-	if err := r.end("cursor mark"); err != nil {
-		return CursorMark{}, err
 	}
 	return m, nil
 }

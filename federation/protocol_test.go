@@ -105,12 +105,16 @@ func (w *laneWorld) cleanStop(t *rapid.T) {
 
 // edit lets the destination leave, or join again.
 func (w *laneWorld) edit(*rapid.T) {
-	if w.pending.member.Leave == 0 && w.last >= w.pending.member.Join {
-		w.ledger.Leave(w.last)
-	} else if !w.ledger.Rejoin(w.last + 1) {
+	m := w.pending.member
+	switch {
+	case m.Leave == 0 && w.last >= m.Join:
+		m.Leave = w.last
+	case m.Leave != 0 && w.ledger.Settled() >= m.Leave: // its leave is receipted durably (design section 6.4)
+		m.Join, m.Leave = w.last+1, 0
+	default:
 		return
 	}
-	w.pending.member = w.ledger.Membership()
+	w.ledger.member, w.pending.member = m, m
 	w.commitOrigin()
 }
 

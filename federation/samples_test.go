@@ -74,8 +74,8 @@ func sampleFrames(batch []byte) map[string]Frame {
 	return map[string]Frame{
 		"hello":    sampleHello(),
 		"helloack": HelloAck{Hello: sampleHello(), Verdict: Fenced, Text: "store rewound: run cloudqueue spool reseal", Extensions: sampleTLVs},
-		"laneopen": LaneOpen{Short: 4, Lane: sampleLane, Mark: sampleLaneMark(), FirstRetained: 17, LastAssigned: 300, Extensions: sampleTLVs},
-		"lanestate": LaneState{Short: 4, Lane: sampleLane, KnownGeneration: 9, Destinations: []DestState{{sampleDest, 121, 1 << 20, sampleStore, sampleTime}},
+		"laneopen": LaneOpen{Lane: sampleLane, Mark: sampleLaneMark(), FirstRetained: 17, LastAssigned: 300, Extensions: sampleTLVs},
+		"lanestate": LaneState{Lane: sampleLane, KnownGeneration: 9, Destinations: []DestState{{sampleDest, 121, 1 << 20, sampleStore, sampleTime}},
 			Verdict: TopologyOld, Text: "version 11 here", Extensions: sampleTLVs},
 		"copy":      Copy{Number: 42, Sidecar: sampleSidecar(), Batch: batch},
 		"ack":       Ack{Stream: 8, Cumulative: 40, Ranges: []NumberRange{{42, 44}, {46, 46}}, Exceptions: []Exception{{39, WindowShut, 200 * time.Millisecond}, {45, DupOK, 0}}, Extensions: sampleTLVs},
@@ -86,7 +86,6 @@ func sampleFrames(batch []byte) map[string]Frame {
 		"heartbeat": Heartbeat{Sent: sampleTime, Echo: sampleTime.Add(time.Second), Backlog: 1 << 30, Extensions: sampleTLVs},
 		"drain":     Drain{Reason: "stopping", Extensions: sampleTLVs},
 		"draindone": DrainDone{Extensions: sampleTLVs},
-		"close":     Close{Code: 3, Text: "topology: link removed", Extensions: sampleTLVs},
 	}
 }
 
@@ -140,4 +139,10 @@ func hexID(r *rand.Rand, bytes int) string {
 		b = fmt.Appendf(b, "%016x", r.Uint64())
 	}
 	return string(b)
+}
+
+func sidecarBytes(s Sidecar) []byte {
+	w := writer{}
+	w.sidecar(&s)
+	return must(w.b, w.err)
 }

@@ -6,8 +6,8 @@ package federation
 
 // Judge says what becomes of a batch that arrived: OK when something of it is still to be taken or unfinished, DupOK when it
 // is done, Conflict when it belongs to another branch than what was taken: hold, never ack. Without a rewound origin
-// there is no Conflict. The router asks when a frame arrives, and again when done has passed a frame that waited. DupOK is
-// for done as outcomes have it: the ack waits until Durable has it too.
+// there is no Conflict (TestLedgerAndJournalKeepTheGuaranteesThroughFaults). The router asks when a frame arrives, and again
+// when done has passed a frame that waited. DupOK is for done as outcomes have it: the ack waits until Durable has it too.
 func (s *JournalState) Judge(span Span, seal Epoch) Verdict {
 	if span.Last > s.last && s.oldBranch(span.Last, seal) {
 		return Conflict

@@ -1,7 +1,5 @@
 package federation
 
-import "fmt"
-
 // A sidecar, before the batch in a COPY frame, and in the COPY record on disk:
 //
 //	 0         1       2      3     4     6     8       16       24
@@ -27,17 +25,6 @@ const (
 	sidecarRepair         = 1 << 0
 	tagStoredAt    uint64 = 2
 )
-
-// AppendSidecar appends the sidecar's bytes. ErrTooLarge: over MaxSidecar or MaxPath.
-func AppendSidecar(dst []byte, s *Sidecar) ([]byte, error) {
-	w := writer{b: dst}
-	w.sidecar(s)
-	w.count(len(w.b)-len(dst), MaxSidecar, "bytes of a sidecar")
-	if w.err != nil {
-		return dst, fmt.Errorf("sidecar: %w", w.err)
-	}
-	return w.b, nil
-}
 
 func (w *writer) sidecar(s *Sidecar) {
 	w.u8(sidecarVersion)

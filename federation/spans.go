@@ -84,15 +84,9 @@ func (s *SpanSet) RemoveFrom(first Offset) {
 }
 
 // Contains tells whether the offset is in the set.
-func (s *SpanSet) Contains(n Offset) bool { return s.Covers(Span{n, n}) }
-
-// Covers tells whether every offset of the span is in the set. An empty span is covered.
-func (s *SpanSet) Covers(span Span) bool {
-	if span.Empty() {
-		return true
-	}
-	i := s.find(span.First)
-	return i < len(s.runs) && s.runs[i].First <= span.First && span.Last <= s.runs[i].Last
+func (s *SpanSet) Contains(n Offset) bool {
+	i := s.find(n)
+	return i < len(s.runs) && s.runs[i].First <= n
 }
 
 // Gap is the lowest offset at or above from that is not in the set.
@@ -108,9 +102,6 @@ func (s *SpanSet) find(n Offset) int {
 	return sort.Search(len(s.runs), func(i int) bool { return s.runs[i].Last >= n })
 }
 
-// Spans are the runs, ascending, as a copy.
-func (s *SpanSet) Spans() []Span { return slices.Clone(s.runs) }
-
 // Len is the number of runs.
 func (s *SpanSet) Len() int { return len(s.runs) }
 
@@ -122,6 +113,3 @@ func (s *SpanSet) Count() uint64 {
 	}
 	return n
 }
-
-// Clear empties the set.
-func (s *SpanSet) Clear() { s.runs = s.runs[:0] }

@@ -17,7 +17,7 @@ const (
 	CodecUnknown
 	Fenced
 	UnknownCritical
-	// LinkLost is never sent: the sender's own answer for a frame whose connection ended before the peer's.
+	// LinkLost is never sent: the sender's own answer for a frame whose connection ended before the peer answered.
 	LinkLost Verdict = 255
 )
 

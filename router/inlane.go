@@ -258,7 +258,7 @@ func (l *inLane) discard(a *arrival) {
 
 // laneState is this destination's word on where to go on. Callers hold mu.
 func (l *inLane) laneState() federation.LaneState {
-	st := federation.LaneState{Short: l.opened.Short, Lane: l.key.lane}
+	st := federation.LaneState{Lane: l.key.lane}
 	d := federation.DestState{Destination: l.key.dest, Store: l.r.identity.Store, Born: l.r.identity.Born}
 	if l.journal != nil && l.journal.Known() {
 		st.KnownGeneration = l.gen

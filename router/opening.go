@@ -116,7 +116,7 @@ func (s *sender) windowMoved(l Link, w federation.Window) {
 // when to look again. A destination that holds the lane answers and does not move: it is asked less and less often.
 // Callers hold lane.mu.
 func (s *sender) repairIfDue(now time.Time) time.Duration {
-	due, outstanding := s.ledger.DueAt(0)
+	due, outstanding := s.ledger.DueAt()
 	due = due.Add(repairEvery<<min(s.quiet, 4) - repairEvery)
 	if !outstanding || s.link == nil {
 		return idleCheck

@@ -65,14 +65,14 @@ func (r *Router) laneOpened(l Link, f federation.LaneOpen) {
 		lane, v, text := r.ensureInLane(l, inKey{f.Lane, m.Destination})
 		if lane == nil {
 			r.refused.addVerdict("lane", v, about(f.Lane, l.Peer())+": "+text)
-			r.reply(l, federation.LaneState{Short: f.Short, Lane: f.Lane, Verdict: v, Text: text, Destinations: []federation.DestState{{Destination: m.Destination}}})
+			r.reply(l, federation.LaneState{Lane: f.Lane, Verdict: v, Text: text, Destinations: []federation.DestState{{Destination: m.Destination}}})
 			continue
 		}
 		lane.open(l, f)
 	}
 	if !found {
 		r.refused.addVerdict("lane", federation.NoPath, about(f.Lane, l.Peer())+": it has no destination at this site")
-		r.reply(l, federation.LaneState{Short: f.Short, Lane: f.Lane, Verdict: federation.NoPath, Text: "the lane has no destination at this site"})
+		r.reply(l, federation.LaneState{Lane: f.Lane, Verdict: federation.NoPath, Text: "the lane has no destination at this site"})
 	}
 }
 

@@ -14,9 +14,6 @@ import (
 // (chosen: at 200 bytes a frame it is more than the QUIC window of the stream holds; 64 Ki closures are some 8 MiB).
 const maxUnanswered = 1 << 16
 
-// maxListed is the most ranges, and the most exceptions, that we write into one ACK (chosen: 256 exceptions stay below 4 KiB, three packets).
-const maxListed = 256
-
 // answers collects the verdicts on the frames of one incoming stream until they go out in an ACK.
 type answers struct {
 	stream uint64
@@ -89,12 +86,12 @@ func (a *answers) take() []federation.Ack {
 	ranges, exceptions := runs(a.fresh, a.cumulative), a.exceptions
 	slices.SortFunc(exceptions, func(x, y federation.Exception) int { return cmp.Compare(x.Number, y.Number) })
 	var acks []federation.Ack
-	for len(ranges) > maxListed || len(exceptions) > maxListed {
+	for len(ranges) > federation.MaxAckItems || len(exceptions) > federation.MaxAckItems {
 		ack := federation.Ack{Stream: a.stream, Cumulative: a.sent}
-		if n := min(len(exceptions), maxListed); n > 0 {
+		if n := min(len(exceptions), federation.MaxAckItems); n > 0 {
 			ack.Exceptions, exceptions = exceptions[:n], exceptions[n:]
 		} else {
-			ack.Ranges, ranges = ranges[:maxListed], ranges[maxListed:]
+			ack.Ranges, ranges = ranges[:federation.MaxAckItems], ranges[federation.MaxAckItems:]
 		}
 		acks = append(acks, ack)
 	}

@@ -120,24 +120,9 @@ func TestUnknownFramesThatAreNotCriticalArePassedOver(t *testing.T) {
 	})
 }
 
-func TestACloseFrameClosesTheLink(t *testing.T) {
-	inWorld(t, 20*time.Millisecond, func(w *world) {
-		nyc := w.site("nyc", "10.0.0.2").start(Peer{Site: "ams"})
-		r := w.rogue("ams", "10.0.0.1").connect(nyc)
-
-		r.send(federation.Close{Code: uint16(codeOverload), Text: "too much"})
-
-		nyc.wantCut(r, codeOverload)
-		if s := nyc.endpoint.Status()[0]; s.Reason != "closed by ams: too much" {
-			t.Errorf("reason %q", s.Reason)
-		}
-	})
-}
-
 func TestWhatAPeerSaysMovesNoCursor(t *testing.T) {
 	const text = "bye\x1b[2J\r\nall is well"
 	for name, end := range map[string]func(r *rogue){
-		"in a CLOSE":      func(r *rogue) { r.send(federation.Close{Code: uint16(codeOverload), Text: text}) },
 		"in QUIC's close": func(r *rogue) { r.qc.CloseWithError(4, text) },
 		"in a DRAIN":      func(r *rogue) { r.send(federation.Drain{Reason: text}) },
 	} {

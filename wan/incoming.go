@@ -31,8 +31,6 @@ func (c *conn) take(f federation.Frame) error {
 	case federation.Heartbeat:
 		c.heardBeat(f)
 		return nil
-	case federation.Close:
-		return &closeError{code(f.Code), "", "closed by " + string(c.link.n.site) + ": " + said(f.Text)}
 	case federation.Hello, federation.HelloAck, federation.Copy:
 		return protocolError("frame of type %d on an open control stream", f.Type())
 	}

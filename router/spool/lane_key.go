@@ -46,7 +46,7 @@ func validKey(k federation.MarkKey) error {
 	if hasLane && (!k.Lane.Origin.Valid() || !k.Lane.Route.Valid()) {
 		return fmt.Errorf("lane %q: not a name", k.Lane)
 	}
-	hasDest := k.Kind == federation.MarkJournal || k.Kind == federation.MarkReceipt || k.Kind == federation.MarkDest || k.Kind == federation.MarkPeer || k.Kind == federation.MarkCursor
+	hasDest := k.Kind == federation.MarkJournal || k.Kind == federation.MarkReceipt || k.Kind == federation.MarkDest || k.Kind == federation.MarkPeer
 	if hasDest && !k.Dest.Site.Valid() {
 		return fmt.Errorf("site %q: not a name", k.Dest.Site)
 	}
