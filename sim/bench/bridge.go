@@ -8,10 +8,12 @@ import (
 	"cloudqueue/sim/parts"
 )
 
-// The bridges. direct is none: the consumer reads at a, so that the others' latencies can be taken above it.
+// The bridges. direct is none: the consumer reads at a, so that the others' latencies can be taken above it. Cloudqueue runs in the shape of
+// each of the others: exchange to exchange as Federation, queue to queue as Shovel, which spares the destination's broker the routing.
 const (
 	direct     = "direct"
 	cloudqueue = "cloudqueue"
+	queues     = "cloudqueue-queues"
 	shovel     = "shovel"
 	federation = "federation"
 )
@@ -35,9 +37,11 @@ func (l *lab) bridge(ctx context.Context, name string, o options) (*bridge, erro
 	case federation:
 		return l.federation(ctx)
 	case cloudqueue:
-		return l.cloudqueue(ctx, o.router)
+		return l.cloudqueue(ctx, o.router, false)
+	case queues:
+		return l.cloudqueue(ctx, o.router, true)
 	}
-	return nil, fmt.Errorf("no bridge is named %q: direct, cloudqueue, shovel or federation", name)
+	return nil, fmt.Errorf("no bridge is named %q: direct, cloudqueue, cloudqueue-queues, shovel or federation", name)
 }
 
 // between is a bridge from a to b over a TCP connection.

@@ -12,9 +12,9 @@ import (
 )
 
 // cloudqueue sets up one router beside each broker, with a store on local disk, a file as the topology, and a counting
-// proxy on their link.
-func (l *lab) cloudqueue(ctx context.Context, binary string) (*bridge, error) {
-	if err := l.declare(false); err != nil {
+// proxy on their link. It takes from the exchange and publishes to it, or drains outQueue into inQueue.
+func (l *lab) cloudqueue(ctx context.Context, binary string, queueToQueue bool) (*bridge, error) {
+	if err := l.declare(queueToQueue); err != nil {
 		return nil, err
 	}
 	dir := filepath.Join(l.dir, "cq")
@@ -25,13 +25,16 @@ func (l *lab) cloudqueue(ctx context.Context, binary string) (*bridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	sites, err := l.sites(ctx, binary, dir, link)
+	sites, err := l.sites(ctx, binary, dir, link, topology(link, queueToQueue))
 	if err != nil {
 		link.close()
 		return nil, err
 	}
 	b := l.routed(sites, link, dir)
 	source := "cq.out." + exchange
+	if queueToQueue {
+		source = outQueue
+	}
 	err = waitFor(ctx, "the router to consume", func() (bool, error) { return hasConsumer(l.a.URL(), source) })
 	if err != nil {
 		return nil, errors.Join(err, fmt.Errorf("its log ends: %s", sites.Site("a").Process().Log(2000)), b.stop(ctx))
@@ -39,18 +42,27 @@ func (l *lab) cloudqueue(ctx context.Context, binary string) (*bridge, error) {
 	return b, nil
 }
 
+// topology is the document: one route from a to b.
+func topology(link *link, queueToQueue bool) string {
+	from, to := fmt.Sprintf("exchange: %s, keys: [\"#\"]", exchange), "site: b"
+	if queueToQueue {
+		from, to = "queue: "+outQueue, "site: b, queue: "+inQueue
+	}
+	return fmt.Sprintf("api-version: cloudqueue/v1\nsites:\n  a: {}\n  b: {listen: [%q]}\nroutes:\n  %s:\n    from: {site: a, %s}\n    to: [{%s}]\n",
+		link.proxy.Address(), exchange, from, to)
+}
+
 // sites starts both routers: a dials b through the link's proxy, and has no address of its own.
-func (l *lab) sites(ctx context.Context, binary, dir string, link *link) (*parts.Federation, error) {
+func (l *lab) sites(ctx context.Context, binary, dir string, link *link, document string) (*parts.Federation, error) {
 	dials, err := parts.FreePort()
 	if err != nil {
 		return nil, err
 	}
 	sites, err := parts.NewFederation(ctx, parts.FederationConfig{
-		Binary: binary,
-		Dir:    dir,
-		Topology: fmt.Sprintf("api-version: cloudqueue/v1\nsites:\n  a: {}\n  b: {listen: [%q]}\nroutes:\n  %s:\n"+
-			"    from: {site: a, exchange: %s, keys: [\"#\"]}\n    to: [{site: b}]\n", link.proxy.Address(), exchange, exchange),
-		Sites: []parts.SiteConfig{{Name: "a", Broker: l.a.URL(), Listen: dials}, {Name: "b", Broker: l.b.URL(), Listen: link.port}},
+		Binary:   binary,
+		Dir:      dir,
+		Topology: document,
+		Sites:    []parts.SiteConfig{{Name: "a", Broker: l.a.URL(), Listen: dials}, {Name: "b", Broker: l.b.URL(), Listen: link.port}},
 	})
 	if err != nil {
 		return nil, err

@@ -7,9 +7,9 @@
 //
 // Every round runs each bridge once, in an order that turns from round to round, so that what else the machine does falls
 // on all of them. A run has two parts. At saturation the publisher keeps at most 30,000 messages under way: messages
-// per second, CPU seconds per million messages of each process, and bytes between the sites per message, all over the same window after
-// a warm-up. Then at 500 messages a second: the time from publish to receipt, less that of a run without a bridge ("direct")
-// in the same round. Every run ends with the queue drained, and counts what is lost.
+// per second, CPU seconds per million messages of each process (publisher, consumer and proxy are one, "load and proxy"), and
+// bytes between the sites per message, all over the same window after a warm-up. Then at 500 messages a second: the time
+// from publish to receipt, less that of a run without a bridge ("direct") in the same round. Every run ends with the queue drained, and counts what is lost.
 //
 // Ratios are taken within a round and reported as median, lowest and highest: absolute figures of a small machine differ
 // by a quarter between runs. Bytes are those in TCP and UDP payloads, without packet headers; that favours the bridges on TCP, whose acks
@@ -42,7 +42,7 @@ func main() {
 	flag.StringVar(&o.router, "router", "bin/cloudqueue", "the cloudqueue binary")
 	flag.IntVar(&o.rounds, "rounds", 5, "how often to measure each bridge")
 	flag.IntVar(&o.seconds, "seconds", 10, "length of each measured window; the warm-up is a third of it")
-	flag.StringVar(&o.only, "only", "", "measure only this bridge beside direct: cloudqueue, shovel or federation")
+	flag.StringVar(&o.only, "only", "", "measure only this bridge beside direct: cloudqueue, cloudqueue-queues, shovel or federation")
 	flag.StringVar(&o.json, "json", "", "write every measurement to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -92,7 +92,7 @@ func bridgeNames(only string) []string {
 	if only != "" {
 		return []string{direct, only}
 	}
-	return []string{direct, cloudqueue, shovel, federation}
+	return []string{direct, cloudqueue, queues, shovel, federation}
 }
 
 func writeJSON(path string, all []Measurement) error {

@@ -14,8 +14,8 @@ func report(all []Measurement) string {
 	var b strings.Builder
 	byBridge := group(all)
 	medians(&b, byBridge)
-	for _, other := range []string{federation, shovel} {
-		ratios(&b, byBridge[cloudqueue], byBridge[other], other)
+	for _, pair := range [][2]string{{cloudqueue, federation}, {cloudqueue, shovel}, {queues, shovel}} {
+		ratios(&b, byBridge, pair[0], pair[1])
 	}
 	return b.String()
 }
@@ -32,7 +32,7 @@ func group(all []Measurement) map[string][]Measurement {
 func medians(b *strings.Builder, byBridge map[string][]Measurement) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "medians\tmsg/s\tB/msg\tp50\tp99\tadded p50\tadded p99\tlost\tdup.\tCPU s per million messages\t")
-	for _, name := range []string{direct, cloudqueue, shovel, federation} {
+	for _, name := range []string{direct, cloudqueue, queues, shovel, federation} {
 		runs := byBridge[name]
 		if len(runs) == 0 {
 			continue
@@ -68,12 +68,13 @@ func cpus(runs []Measurement) string {
 	return strings.Join(list, ", ")
 }
 
-// ratios compares Cloudqueue with another bridge, round by round.
-func ratios(b *strings.Builder, ours, theirs []Measurement, other string) {
+// ratios compares one bridge with another, round by round.
+func ratios(b *strings.Builder, byBridge map[string][]Measurement, one, other string) {
+	ours, theirs := byBridge[one], byBridge[other]
 	if len(ours) == 0 || len(theirs) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\ncloudqueue / %s, by round: median (lowest to highest)\n", other)
+	fmt.Fprintf(b, "\n%s / %s, by round: median (lowest to highest)\n", one, other)
 	for _, row := range []struct {
 		name string
 		of   func(Measurement) float64

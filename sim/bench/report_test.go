@@ -12,6 +12,7 @@ func TestReportPutsRatiosTogetherByRound(t *testing.T) {
 	}
 	all := []Measurement{
 		run(1, direct, 20000, 0, time.Millisecond), run(1, cloudqueue, 9000, 250, 3*time.Millisecond), run(1, shovel, 10000, 1000, 2*time.Millisecond),
+		run(1, queues, 9500, 250, 3*time.Millisecond),
 		run(2, direct, 10000, 0, 2*time.Millisecond), run(2, cloudqueue, 6000, 250, 5*time.Millisecond), run(2, shovel, 5000, 1000, 3*time.Millisecond),
 	}
 
@@ -23,6 +24,7 @@ func TestReportPutsRatiosTogetherByRound(t *testing.T) {
 		"messages per second    1.05 (0.90 to 1.20)",                // 9000/10000, 6000/5000
 		"bytes per message      0.25 (0.25 to 0.25)",                //
 		"cloudqueue / shovel, by round: median (lowest to highest)", //
+		"cloudqueue-queues / shovel, by round: median (lowest to highest)\n  messages per second    0.95 (0.95 to 0.95)", //
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)

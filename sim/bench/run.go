@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -41,7 +42,7 @@ func (m Measurement) String() string {
 	for _, name := range slices.Sorted(maps.Keys(m.CPUPerMillion)) {
 		fmt.Fprintf(&cpu, ", %s %.0f s/M", name, m.CPUPerMillion[name])
 	}
-	return fmt.Sprintf("round %d %-10s %7.0f msg/s, %5.0f B/msg, p50 %v, p99 %v%s, lost %d, duplicates %d", m.Round, m.Bridge,
+	return fmt.Sprintf("round %d %-17s %7.0f msg/s, %5.0f B/msg, p50 %v, p99 %v%s, lost %d, duplicates %d", m.Round, m.Bridge,
 		m.MessagesPerSecond, m.BytesPerMessage, m.P50.Round(10*time.Microsecond), m.P99.Round(10*time.Microsecond), cpu.String(), m.Lost, m.Duplicates)
 }
 
@@ -148,6 +149,11 @@ func (f *flow) sample(b *bridge) (sample, error) {
 			return s, err
 		}
 		s.usage[name] = usage
+	}
+	load, err := parts.ReadUsage(os.Getpid())
+	s.usage["load and proxy"] = load
+	if err != nil {
+		return s, err
 	}
 	return s, nil
 }
