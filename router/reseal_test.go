@@ -185,3 +185,28 @@ func TestWhatWasGivenUpIsNotSealedAgain(t *testing.T) {
 		}
 	})
 }
+
+func TestStatusCountsALanesPresentGenerationAlone(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.publish("a")
+		s.publish("b")
+		lane := s.router.OutLanes()[0]
+		s.spool.Forget(orders, lane.Generation, 1)
+		unfinished := federation.Header{Lane: orders, Generation: lane.Generation + 1, First: 1, SealEpoch: 1, SealedAt: time.Now(), Destinations: []federation.Destination{atNyc}} // of a reseal
+		coder, err := federation.NewCoder()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := federation.Seal(unfinished, []federation.Entry{{TTL: federation.NoTTL, Message: federation.Message{Properties: []byte{0, 0}, Body: make([]byte, 5000)}}}, federation.CodecNone, coder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.spool.Commit(t.Context(), spool.BatchRecord{Batch: b}); err != nil {
+			t.Fatal(err)
+		}
+
+		if got := s.router.OutLanes()[0]; got.FirstStored != 2 || got.StoredBytes >= 5000 {
+			t.Errorf("first stored %d of %d bytes, want 2, and the other generation's 5,000 not counted", got.FirstStored, got.StoredBytes)
+		}
+	})
+}

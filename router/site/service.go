@@ -11,6 +11,7 @@ import (
 
 	"cloudqueue/router"
 	"cloudqueue/router/admin"
+	"cloudqueue/router/spool"
 )
 
 // service answers the admin channel: the router for what it owns, the other parts for themselves.
@@ -48,19 +49,22 @@ func (s service) store() admin.Store {
 	out := admin.Store{Condition: admin.Condition{State: admin.Running}, URL: s.site.cfg.Store.URL(), ID: id.Store.String(), Born: id.Born, Epoch: id.Epoch,
 		LSN: sp.LastLSN(), UsedBytes: usage.Used, QuotaBytes: usage.Quota, ReserveBytes: usage.Reserve, FreeBytes: usage.Free,
 		Segments: usage.Segments, QueuedBytes: uint64(usage.Queued)}
-	for _, c := range sp.Corrupt() {
+	for _, c := range sp.Corrupt() { // never fewer than when health was asked
 		out.Quarantined = append(out.Quarantined, c.Error())
 	}
-	switch {
-	case health.Err != nil:
-		out.Condition = admin.Condition{State: admin.Unwell, Reason: health.Err.Error(), Since: health.Since, Fix: "repair the disk, or make room on it; messages wait in the broker"}
-		out.UnwellSince, out.LastError = health.Since, health.Err.Error()
-	case usage.Full:
-		out.Condition = admin.Condition{State: admin.Full, Reason: "the quota is used up but for the reserve", Fix: "raise store.quota, make room, or let the peers catch up"}
-	case len(out.Quarantined) > 0:
-		out.Condition = admin.Condition{State: admin.Corrupt, Reason: out.Quarantined[0], Fix: "cloudqueue spool ls --segments"}
+	out.Condition.Since = health.Since
+	switch health.Condition {
+	case spool.Unwell:
+		out.State, out.Reason, out.Fix = admin.Unwell, "the store does not answer", "repair the disk, or make room on it; messages wait in the broker"
+		out.UnwellSince = health.Since
+		if health.Err != nil {
+			out.Reason, out.LastError = health.Err.Error(), health.Err.Error()
+		}
+	case spool.Full:
+		out.State, out.Reason, out.Fix = admin.Full, "the quota is used up but for the reserve", "raise store.quota, make room, or let the peers catch up"
+	case spool.Degraded:
+		out.State, out.Reason, out.Fix = admin.Corrupt, out.Quarantined[0], "cloudqueue spool ls --segments"
 	}
-	out.Condition = s.since(out.Condition)
 	return out
 }
 
