@@ -16,11 +16,12 @@ import (
 // called again.
 func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
 	doc := snap.Document
-	outbound := byLane(doc.RoutesFrom(r.cfg.Site))
+	from := doc.RoutesFrom(r.cfg.Site)
+	outbound := byLane(from)
 	var wrong []error // of one lane: the others go on
-	for lane, route := range outbound {
+	for _, route := range from {
 		r.leftovers.bindAgain(route.Source.Queue)
-		wrong = append(wrong, r.beginRoute(ctx, lane, route))
+		wrong = append(wrong, r.beginRoute(ctx, route.Lane, route))
 	}
 	gone := byLane(snap.Gone)
 	r.mu.Lock()

@@ -1,6 +1,8 @@
 package site_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,6 +96,31 @@ func TestTheQueueOfARemovedRouteIsUnboundAndDrainsAfterARestart(t *testing.T) {
 func (m *member) runs(digest string) {
 	m.world.t.Helper()
 	eventually(m.world.t, string(m.id)+" runs the topology "+digest, func() bool { return m.status().Topology.Digest == digest })
+}
+
+func TestTheQueueOfARemovedRouteDrainsThoughTheLastGoodCopyIsLost(t *testing.T) {
+	ams, nyc := runningMore(t)
+	ams.publish("more", 1, 10)
+	ams.receipted("ams/more", 10)
+	ams.replace(twoSites)
+	ams.draining("ams/more")
+	ams.stopRouter()
+	client := ams.confirming()
+	if err := client.QueueBind("cq.out.more", "#", "more", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	ams.publishOn(client, "more", 11, 20)
+	if err := os.Remove(filepath.Join(ams.dir(), "data", "topology.yaml")); err != nil {
+		t.Fatal(err)
+	}
+
+	ams.start()
+
+	ams.receipted("ams/more", 20)
+	if diff := cmp.Diff(numbered(1, 20), nyc.bodies("more-in")); diff != "" {
+		t.Errorf("at nyc (-want +got):\n%s", diff)
+	}
+	ams.balanced()
 }
 
 // routed publishes a message that must be routed, and tells whether it was.
