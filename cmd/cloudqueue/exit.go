@@ -71,6 +71,8 @@ func classify(err error) *failure {
 			code = exitFailed
 		}
 		return &failure{code, errors.New(told.Message), told.Fix}
+	case errors.Is(err, fs.ErrPermission): // also of the admin socket: whether a router answers cannot be seen
+		return &failure{exitRefused, err, "run it as the router's user, or as root"}
 	case errors.Is(err, admin.ErrUnreachable):
 		return &failure{exitUnreachable, err, "start the router with `cloudqueue router`, or name its socket with --socket"}
 	case errors.As(err, &problems):

@@ -28,6 +28,8 @@ func TestErrorsEndWithTheirCode(t *testing.T) {
 		"answer is no, joined":     {errors.Join(errNo, nil), exitNo},
 		"a router's no":            {admin.Errorf(admin.NotFound, "", "x"), exitNo},
 		"unreachable":              {fmt.Errorf("%w: x", admin.ErrUnreachable), exitUnreachable},
+		"another's socket":         {fmt.Errorf("%w: %w", admin.ErrUnreachable, syscall.EACCES), exitRefused},
+		"another's file":           {fmt.Errorf("x: %w", fs.ErrPermission), exitRefused},
 		"too late":                 {context.DeadlineExceeded, exitUnreachable},
 		"a bad file":               {yamlfile.Problems{{What: "x"}}, exitUsage},
 		"a missing file":           {fmt.Errorf("x: %w", fs.ErrNotExist), exitUsage},

@@ -61,6 +61,7 @@ published there with confirms.
 	flags.StringVarP(&a.configPath, "config", "c", defaultConfig(), "the router's file (or $CLOUDQUEUE_CONFIG)")
 	flags.StringVar(&a.socket, "socket", "", "the router's admin socket (default: admin.sock in the data-dir of --config)")
 	flags.StringVarP(&a.output, "output", "o", "table", "table, json or yaml")
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)) // fails for an unknown flag alone
 	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "how long to wait for an answer")
 	root.AddCommand(a.routerCommand(), a.doctorCommand(), a.demoCommand(), a.topologyCommand(), a.statusCommand(),
 		a.parkingCommand(), a.spoolCommand(), a.booksCommand(), a.pkiCommand(), a.versionCommand())

@@ -130,8 +130,20 @@ func (l removeOnClose) Close() error {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+pathStatus, call(s, func(ctx context.Context, _ struct{}) (*Status, error) { return s.service.Status(ctx) }))
-	mux.Handle("GET "+pathBooks, call(s, func(ctx context.Context, _ struct{}) (*Books, error) { return s.service.Books(ctx) }))
-	mux.Handle("POST "+pathParked, call(s, s.service.Parked))
+	mux.Handle("GET "+pathBooks, call(s, func(ctx context.Context, _ struct{}) (*Books, error) {
+		books, err := s.service.Books(ctx)
+		if err == nil && books.Lines == nil {
+			books.Lines = []BookLine{}
+		}
+		return books, err
+	}))
+	mux.Handle("POST "+pathParked, call(s, func(ctx context.Context, f ParkFilter) (*ParkedList, error) {
+		list, err := s.service.Parked(ctx, f)
+		if err == nil && list.Parked == nil {
+			list.Parked = []Parked{} // [] and not null for who reads the JSON
+		}
+		return list, err
+	}))
 	mux.Handle("POST "+pathShow, call(s, func(ctx context.Context, r showRequest) (*ParkedMessage, error) {
 		return s.service.ShowParked(ctx, r.ID)
 	}))

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"cloudqueue/router/admin"
+)
+
+func TestEmptyListsAreNeverNull(t *testing.T) {
+	socket := (&fakeRouter{parked: &admin.ParkedList{}, books: &admin.Books{}}).serve(t)
+	file := document(t, ordersRoute)
+	for _, line := range [][]string{{"parking", "list", "--socket", socket}, {"books", "--socket", socket}, {"topology", "plan", file, "--against", file}, {"topology", "validate", file}} {
+		for _, form := range []string{"json", "yaml"} {
+			if got := cloudqueue(t, append(line, "-o", form)...); got.code != exitOK || strings.Contains(got.out, "null") {
+				t.Errorf("%v -o %s: code %d, %s%s", line, form, got.code, got.out, got.errs)
+			}
+		}
+	}
+}
+
+func TestCompletionOffersTheFormsOfOutput(t *testing.T) {
+	cloudqueue(t, "__complete", "status", "-o", "").want(t, exitOK, "table\njson\nyaml\n")
+}
