@@ -13,7 +13,7 @@ type LaneMark struct {
 	Shards      uint16
 	Members     []Membership
 	RouteDigest [32]byte // reserved: zero in version 1, kept and written again as it is
-	Extensions  []TLV // fields of later versions, kept and written again
+	Extensions  []TLV    // fields of later versions, kept and written again
 }
 
 // Membership says from which offset a destination receives, and after which it left (0: it has not).

@@ -73,12 +73,10 @@ func (s *slot) confirmed(ack bool) federation.Outcome {
 	case s.returned:
 		return s.verdict
 	case s.doubtful:
-		return federation.Outcome{Kind: federation.Unknown, Code: noRoute, Text: "a return that may have been this one's"}
+		return federation.Outcome{Kind: federation.Unknown, Code: federation.CodeNoRoute, Text: "a return that may have been this one's"}
 	}
 	return federation.Outcome{Kind: federation.Confirmed}
 }
-
-const noRoute = 312 // reply code of basic.return
 
 func (s *slot) settle(result federation.Outcome) settled {
 	told := settled{s.outcome, result}
@@ -155,7 +153,7 @@ func (c closing) refusal() bool {
 		return false
 	}
 	if c.hard {
-		return c.apart && c.code >= 500
+		return c.apart && c.code >= federation.CodeHard
 	}
-	return c.code == 311 || c.code == 403 || c.code == 404 || c.code == 406 // too large, refused, not found, precondition failed
+	return federation.OverPublish(c.code)
 }

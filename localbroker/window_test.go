@@ -45,7 +45,7 @@ func TestWindowAgreesWithItsModel(t *testing.T) {
 				}
 			case 2:
 				if _, done := want[n-1]; n > 1 && !done && !returned[n-1] {
-					if err := w.matchReturn(&content{key: fmt.Sprint(n - 1), code: noRoute}); err != nil {
+					if err := w.matchReturn(&content{key: fmt.Sprint(n - 1), code: federation.CodeNoRoute}); err != nil {
 						t.Fatalf("seed %d: %v", seed, err)
 					}
 					returned[n-1] = true

@@ -79,7 +79,7 @@ func TestASearchEndsThoughWhatFailedHasExpiredMeanwhile(t *testing.T) {
 
 		s.broker.mu.Lock()
 		s.broker.silent, s.broker.missing = false, true // nothing is published until both have expired
-		s.broker.publishers[0].end(0, federation.Unknown, codePrecondition)
+		s.broker.publishers[0].end(0, federation.Unknown, federation.CodePrecondition)
 		s.broker.mu.Unlock()
 		time.Sleep(2 * time.Second)
 		s.broker.mu.Lock()

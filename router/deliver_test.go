@@ -56,6 +56,25 @@ func TestARefusedMessageIsFoundAmongWhatWasSentBeforeItsChannelWasClosed(t *test
 	})
 }
 
+// RabbitMQ says 406 of a message over its max_message_size; other brokers say 311.
+func TestAMessageThatClosesItsChannelAsTooLargeIsFoundAndParked(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.begun(7)
+		s.broker.poison, s.broker.code = "m10", federation.CodeTooLarge
+
+		s.router.Copy(l, s.copyOf(7, 1, bodies(20)...), (&verdicts{}).answer)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+
+		if got := len(unflagged(s.broker.bodies())); got != 19 {
+			t.Errorf("%d messages appeared, want 19", got)
+		}
+		if parked := s.spool.Parked(); len(parked) != 1 || parked[0].ID.Offset != 10 || parked[0].Reason != ReasonTooLarge {
+			t.Errorf("parked: %+v", parked)
+		}
+	})
+}
+
 func TestReceiptsAndJournalGoOnDuringAnAlarm(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		l := s.begun(7)

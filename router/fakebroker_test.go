@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -16,7 +17,8 @@ type fakeBroker struct {
 	consumers  map[string]*fakeConsumer
 	publishers []*fakePublisher
 	appeared   []string      // bodies in the order of their publish; flagged ones with a star
-	poison     string        // a body that closes its channel with 406
+	poison     string        // a body that closes its channel
+	code       uint16        // with this; 0: 406
 	deadly     string        // a body that closes its connection with 541
 	closed     int           // how often the shared connection was closed
 	silent     bool          // takes and answers nothing
@@ -229,7 +231,7 @@ func (p *fakePublisher) lose() {
 
 // close ends the channel over the poisoned publish, or the connection with all that are on it. Callers hold the broker's mu.
 func (p *fakePublisher) close(at int) {
-	code := uint16(codePrecondition)
+	code := cmp.Or(p.broker.code, federation.CodePrecondition)
 	if p.open[at].deadly {
 		code = 541
 	}

@@ -14,21 +14,13 @@ import (
 const (
 	ReasonUnroutable    = "unroutable"     // no queue is bound for it (312)
 	ReasonRefused       = "refused"        // the broker closed the channel over it (406), or the connection (501, 502, 541 …)
-	ReasonTooLarge      = "too large"      // over the broker's frame or message size, or the route's
-	ReasonBadProperties = "bad properties" // not valid AMQP properties, or a header of ours that cannot be merged
+	ReasonTooLarge      = "too-large"      // over the broker's frame or message size, or the route's
+	ReasonBadProperties = "bad-properties" // not valid AMQP properties, or a header of ours that cannot be merged
 )
 
-// AMQP reply codes that close a channel over one publish (section 1.1 of the specification), and from which on they close the connection.
-// 403 and 404 speak of the place, 406 of the message; those from 500 on of the message too when it alone brings them about.
-const (
-	codeAccessRefused = 403
-	codeNotFound      = 404
-	codePrecondition  = 406
-	codeHard          = 500
-)
-
+// closesOverPublish tells whether a channel, or the connection of several, was closed over a publish.
 func closesOverPublish(code uint16) bool {
-	return code == codeAccessRefused || code == codeNotFound || code == codePrecondition || code >= codeHard
+	return federation.OverPublish(code) || code >= federation.CodeHard
 }
 
 // take reads the outcome of a publish. Only a confirm without a return, or a durable PARK, ends the offset.
@@ -72,7 +64,7 @@ func (l *inLane) returned(it *item, o federation.Outcome) {
 // the message's own, and what closes connections is tried some times, for the broker may have been unwell for a moment.
 func (l *inLane) refused(it *item, o federation.Outcome) {
 	l.acquired, l.overPublish, l.probe = false, false, 0
-	if o.Code >= codeHard {
+	if o.Code >= federation.CodeHard {
 		l.apartUntil = time.Now().Add(apartStay)
 		if it.closed++; it.closed < closesBeforeParking {
 			l.probe = 1
@@ -80,11 +72,15 @@ func (l *inLane) refused(it *item, o federation.Outcome) {
 			return
 		}
 	}
-	if o.Code == codeAccessRefused || o.Code == codeNotFound {
+	if federation.OverPlace(o.Code) {
 		l.again(it, fmt.Sprintf("the broker refuses the exchange (%d %s)", o.Code, o.Text), "rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*' (configure, write, read)")
 		return
 	}
-	l.park(it, ReasonRefused, it.lastError)
+	reason := ReasonRefused
+	if o.Code == federation.CodeTooLarge {
+		reason = ReasonTooLarge
+	}
+	l.park(it, reason, it.lastError)
 }
 
 // again publishes an item later, flagged: a queue may hold a copy already.
@@ -129,7 +125,7 @@ const (
 
 // goApart has the lane search on a connection of its own when some publish, of this lane or of another, closed the shared one.
 func (l *inLane) goApart(o federation.Outcome) {
-	if o.Code < codeHard || l.apart {
+	if o.Code < federation.CodeHard || l.apart {
 		return
 	}
 	l.apart = true
