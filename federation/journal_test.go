@@ -225,7 +225,7 @@ func TestReservedRunsAheadByATenthOfASecondAndNeverOnASlowLane(t *testing.T) {
 		{"slow, received is reserved", 140, 140, 50, 0},
 		{"slow, one more received", 100, 101, 0, 101},
 		{"slow, half of it is still ahead", 130, 140, 50, 0},
-		{"slow, much is received", 100, 9000, 0, 100 + slowAhead},
+		{"slow, much is received", 100, 9000, 0, 100 + SlowAhead},
 		{"fast: a tenth of a second ahead", 100, 140, 4000, 500},
 		{"fast, more than half is left", 301, 140, 4000, 0},
 		{"fast, half is used", 300, 140, 4000, 500},

@@ -11,9 +11,10 @@ const SlowLane = 100
 const (
 	aheadPart  = 10
 	leastAhead = 64
-	// slowAhead bounds what a slow lane reserves of what it received (chosen: what is unconfirmed at most).
-	slowAhead = 512
 )
+
+// SlowAhead bounds what a slow lane reserves of what it received (chosen: a quarter of what may be unconfirmed).
+const SlowAhead = 512
 
 // maxReserve bounds what is reserved ahead (chosen: a tenth of a second of the fastest lane measured is far less).
 const maxReserve = 1 << 16
@@ -22,7 +23,7 @@ const maxReserve = 1 << 16
 // offset up to which everything is received, perSecond what the lane delivers. A new mark is due when half of what was
 // ahead is used up: the commit takes place while the other half is published.
 func (s *JournalState) Reserve(received Offset, perSecond float64) bool {
-	want := min(max(received, s.last), s.last+slowAhead)
+	want := min(max(received, s.last), s.last+SlowAhead)
 	if perSecond > SlowLane {
 		want = s.last + Offset(min(max(perSecond/aheadPart, leastAhead), maxReserve))
 	}

@@ -197,6 +197,10 @@ func (w *PositionWindow) remove(i int) {
 	if h := w.held[i]; !w.isNext(h.span) {
 		w.used -= h.size
 	}
+	if i == 0 {
+		w.held = w.held[1:]
+		return
+	}
 	w.held = slices.Delete(w.held, i, i+1)
 }
 

@@ -127,17 +127,10 @@ func (l *inLane) question() (federation.SyncReq, Link) {
 		Store: l.r.identity.Store, Born: l.r.identity.Born, ToOrigin: true}, l.link
 }
 
-// gapAt tells whether batches wait for one that has not come for long: it may have been voided. Callers hold mu.
+// gapAt tells whether the lowest batch here waits for one below it that has not come for long: it may have been voided. Callers hold mu.
 func (l *inLane) gapAt(now time.Time) bool {
-	if len(l.held) == 0 || l.holding(l.journal.Next()) != nil {
-		return false
-	}
-	for _, a := range l.held {
-		if now.Sub(a.at) > reopenAfter {
-			return true
-		}
-	}
-	return false
+	first, ok := l.window.First()
+	return ok && first.First > l.journal.Next() && now.Sub(l.held[first].at) > reopenAfter
 }
 
 // adopt takes the origin's answer. The journal that it begins or moves is durable before anything is published under it

@@ -54,25 +54,10 @@ func (l *inLane) reserve() bool {
 	return l.journal.Reserve(l.received(), rate)
 }
 
-// received is the last offset up to which everything is here. Callers hold mu.
+// received is the last offset up to which everything is here, as far as a slow lane reserves. Callers hold mu.
 func (l *inLane) received() federation.Offset {
-	last := l.journal.Next() - 1
-	for {
-		a := l.find(last + 1)
-		if a == nil {
-			return last
-		}
-		last = a.batch.Header.Last()
-	}
-}
-
-func (l *inLane) find(n federation.Offset) *arrival {
-	for span, a := range l.held {
-		if span.First <= n && n <= span.Last {
-			return a
-		}
-	}
-	return nil
+	next := l.journal.Next()
+	return l.window.Contiguous(next, next+federation.SlowAhead)
 }
 
 func (l *inLane) perSecond() float64 {

@@ -189,25 +189,23 @@ func (l *inLane) holding(n federation.Offset) *arrival {
 	if a := l.turn; a != nil && a.batch.Header.First <= n && n <= a.batch.Header.Last() {
 		return a
 	}
-	for span, a := range l.held {
-		if span.First <= n && n <= span.Last {
-			l.turn = a
-			return a
-		}
+	span, ok := l.window.At(n)
+	if !ok {
+		return nil
 	}
-	return nil
+	l.turn = l.held[span]
+	return l.turn
 }
 
 // release moves what done has passed out of the window. Callers hold mu.
 func (l *inLane) release() {
 	done := l.journal.Done()
-	l.window.Advance(done + 1)
-	for span, a := range l.held {
-		if span.Last <= done {
-			l.forget(a)
-			l.passed = append(l.passed, a.passed())
-		}
+	for span, ok := l.window.First(); ok && span.Last <= done; span, ok = l.window.First() {
+		a := l.held[span]
+		l.discard(a)
+		l.passed = append(l.passed, a.passed())
 	}
+	l.window.Advance(done + 1)
 }
 
 // passesBatch tells whether done has passed the window's first batch. Callers hold mu.

@@ -1,7 +1,6 @@
 package router
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
 	"time"
@@ -25,12 +24,12 @@ func (r *Router) Copy(l Link, c federation.Copy, answer Answer) {
 func (r *Router) judge(l Link, c federation.Copy) (federation.Verdict, time.Duration, *inLane, *federation.Batch) {
 	b, err := federation.ParseBatch(c.Batch)
 	switch {
-	case errors.Is(err, federation.ErrUnknownCritical), errors.Is(err, federation.ErrVersion):
-		return federation.UnknownCritical, maxPause, nil, nil
 	case err != nil:
-		return federation.Corrupt, maxPause, nil, nil
+		return verdictOn(err), maxPause, nil, nil
 	case b.Header.Lane.Origin != l.Peer():
 		return federation.NoGrant, maxPause, nil, nil // this version relays nothing
+	case notOfThisVersion(b.Header.Lane, b.Header.Flags):
+		return federation.UnknownCritical, maxPause, nil, nil
 	}
 	dest, ok := single(b.Header.Destinations, c.Sidecar.Bitmap)
 	if !ok || dest.Site != r.cfg.Site {
@@ -81,6 +80,9 @@ func (r *Router) laneOpened(l Link, f federation.LaneOpen) {
 func (r *Router) ensureInLane(l Link, key inKey) (*inLane, federation.Verdict, string) {
 	if key.lane.Origin != l.Peer() {
 		return nil, federation.NoGrant, fmt.Sprintf("%s may not send for %s", l.Peer(), key.lane.Origin)
+	}
+	if notOfThisVersion(key.lane, 0) {
+		return nil, federation.UnknownCritical, fmt.Sprintf("the router of %s is older than lane %s: update it", r.cfg.Site, key.lane)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,14 +8,22 @@ import (
 
 // next is the entry at the next offset; nil when it is not here or its batch cannot be opened.
 func (l *inLane) next() (*arrival, *federation.Entry) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := l.journal.Next()
-	a := l.holding(n)
-	if a == nil || a.entries == nil && (!l.roomFor(a) || !l.decode(a)) {
+	a, n := l.turnOf()
+	if a == nil || a.entries == nil && !l.decode(a) {
 		return nil, nil
 	}
 	return a, &a.entries[n-a.batch.Header.First]
+}
+
+// turnOf is the arrival that holds the next offset, and that offset; nil when it is not here, or when there is no room to open it.
+func (l *inLane) turnOf() (*arrival, federation.Offset) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.journal.Next()
+	if a := l.holding(n); a != nil && (a.entries != nil || l.roomFor(a)) {
+		return a, n
+	}
+	return nil, n
 }
 
 // roomFor bounds what is decoded at once: a window of well compressed batches is far more than its bytes. One is always
@@ -27,24 +35,55 @@ func (l *inLane) roomFor(a *arrival) bool {
 // maxDecoded is a lane's decoded batches (chosen: two of the largest).
 const maxDecoded = 2 * federation.MaxRawBatch
 
-// decode opens a batch when its turn comes. A batch that is not what its origin sealed is dropped and answered CORRUPT:
-// the origin sends it again. Callers hold mu.
+// decode opens a batch when its turn comes, without mu: links bring more of the lane meanwhile. It is false when the batch was given back
+// in the meantime, or is not what its origin sealed: then it is dropped, and the verdict says what would help.
 func (l *inLane) decode(a *arrival) bool {
 	entries, err := a.batch.Open(l.coder)
-	if err == nil {
-		a.entries = entries
-		l.decoded += int(a.batch.Header.RawLength)
-		return true
+	if err != nil {
+		l.cannotOpen(a, err)
+		return false
 	}
-	v := federation.Corrupt
-	if errors.Is(err, federation.ErrUnknownCritical) {
-		v = federation.UnknownCritical
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[a.batch.Header.Span()] != a {
+		return false
 	}
-	origin := string(l.key.lane.Origin)
+	a.entries = entries
+	l.decoded += int(a.batch.Header.RawLength)
+	return true
+}
+
+func (l *inLane) cannotOpen(a *arrival, err error) {
+	v, origin := verdictOn(err), string(l.key.lane.Origin)
 	l.r.log.Debug("batch cannot be opened", "lane", l.key.lane.String(), "first", uint64(a.batch.Header.First), "err", err)
-	l.sayLocked("held", origin+" sends a batch that cannot be opened ("+v.String()+")", "at "+origin+": "+verdictFix(v))
-	l.reject(a, v)
-	return false
+	fix := "at " + origin + ": " + verdictFix(v)
+	if v != federation.Corrupt {
+		fix = "update the router of this site"
+	}
+	l.say("held", origin+" sends a batch that cannot be opened ("+v.String()+")", fix)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[a.batch.Header.Span()] == a {
+		l.reject(a, v)
+	}
+}
+
+// verdictOn is the answer to a batch that cannot be parsed or opened. Only one that is damaged is worth sending again, or giving up: what a
+// later version wrote waits for an update of this router.
+func verdictOn(err error) federation.Verdict {
+	switch {
+	case errors.Is(err, federation.ErrUnknownCritical), errors.Is(err, federation.ErrVersion):
+		return federation.UnknownCritical
+	case errors.Is(err, federation.ErrCodec):
+		return federation.CodecUnknown
+	}
+	return federation.Corrupt
+}
+
+// notOfThisVersion tells whether a lane or a batch is of a kind that the format has and this version does not deliver: fragments would
+// appear as messages, and a shard or an addressed lane in an order of its own. They are held at their origin (G13).
+func notOfThisVersion(lane federation.Lane, flags federation.BatchFlags) bool {
+	return lane.Kind != federation.KindRoute || lane.Shard != 0 || flags&(federation.BatchFragments|federation.BatchReplay) != 0
 }
 
 // reject gives a held copy up with a verdict. Callers hold mu, so the answer is given elsewhere.
