@@ -51,12 +51,12 @@ func TestALaneStaysApartForAMinuteAfterItsLastSuchMessage(t *testing.T) {
 		}
 
 		p := s.broker.publishers[0]
-		if got := len(s.spool.Parked()); got != 3 || s.broker.closed != 1 || !p.apart {
-			t.Errorf("%d parked, the shared connection was closed %d times, apart %v", got, s.broker.closed, p.apart)
+		if got := len(s.spool.Parked()); got != 3 || s.broker.closed != 1 || !p.isApart() {
+			t.Errorf("%d parked, the shared connection was closed %d times, apart %v", got, s.broker.closed, p.isApart())
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if p.apart {
+		if p.isApart() {
 			t.Error("still apart a minute later")
 		}
 		s.router.Copy(l, s.copyOf(7, first, "d"), (&verdicts{}).answer)
@@ -113,8 +113,8 @@ func TestALaneWhoseConnectionAnotherLanesMessageClosedComesBackAtOnce(t *testing
 		if diff := cmp.Diff([]string{"a*", "b*"}, s.broker.bodies()); diff != "" {
 			t.Errorf("appeared (-want +got):\n%s", diff)
 		}
-		if parked := s.spool.Parked(); len(parked) != 0 || p.apart {
-			t.Errorf("parked %+v, apart %v", parked, p.apart)
+		if parked := s.spool.Parked(); len(parked) != 0 || p.isApart() {
+			t.Errorf("parked %+v, apart %v", parked, p.isApart())
 		}
 	})
 }

@@ -148,6 +148,12 @@ type publishing struct {
 	outcome func(federation.Outcome)
 }
 
+func (p *fakePublisher) isApart() bool {
+	p.broker.mu.Lock()
+	defer p.broker.mu.Unlock()
+	return p.apart
+}
+
 func (p *fakePublisher) Acquire(_ context.Context, apart bool) (uint64, error) {
 	p.broker.mu.Lock()
 	defer p.broker.mu.Unlock()
