@@ -91,7 +91,8 @@ func (l *inLane) run(ctx context.Context) {
 			l.take(p)
 		case <-l.commitDone():
 			l.committed(ctx)
-		case <-timer.C:
+		case <-timer.C: // without news
+			l.showAlarm()
 		}
 	}
 }

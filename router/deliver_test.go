@@ -96,7 +96,7 @@ func TestReceiptsAndJournalGoOnDuringAnAlarm(t *testing.T) {
 		if receipts := framesOf[federation.Receipt](l); len(receipts) == 0 || receipts[len(receipts)-1].Done != 2 {
 			t.Errorf("receipts during the alarm: %+v", receipts)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if got := s.router.InLanes()[0]; got.State != "held" || got.Reason == "" || got.Fix == "" {
 			t.Errorf("lane during the alarm %+v", got.Condition)
@@ -112,6 +112,23 @@ func TestReceiptsAndJournalGoOnDuringAnAlarm(t *testing.T) {
 		}
 		if got := s.router.InLanes()[0]; got.State != "running" || len(later.all()) != 1 {
 			t.Errorf("lane after the alarm %+v, answers %v", got.Condition, later.all())
+		}
+	})
+}
+
+func TestALaneThatWaitsForConfirmsDuringAnAlarmIsHeldVisibly(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.begun(7)
+		s.broker.silent = true
+		s.router.Copy(l, s.copyOf(7, 1, "a", "b"), (&verdicts{}).answer)
+		synctest.Wait()
+
+		s.broker.setAlarm() // both were handed over before it was known
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+
+		if got := s.router.InLanes()[0]; got.State != "held" || got.Reason == "" || got.Fix == "" {
+			t.Errorf("lane during the alarm %+v", got.Condition)
 		}
 	})
 }

@@ -46,13 +46,17 @@ func (l *inLane) waits() bool {
 		l.more = nil
 	default:
 	}
-	if l.more == nil {
-		return false
+	return l.more != nil
+}
+
+// showAlarm says what a lane waits for whose publishes are not answered, or not taken, because of an alarm of the broker.
+func (l *inLane) showAlarm() {
+	if l.unconfirmed == 0 && l.more == nil {
+		return
 	}
 	if s := l.pub.State(); s.State == "alarm" {
 		l.say("held", s.Reason, s.Fix)
 	}
-	return true
 }
 
 // acquire opens a channel with the owner lock, on the connection that is wanted. First every outcome of the one before has to be in.
