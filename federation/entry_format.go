@@ -22,7 +22,7 @@ import (
 //	exchange, routing key   AMQP 0-9-1 shortstr, ≤ 255 bytes
 //	properties   raw content-header properties (AMQP 0-9-1 section 4.2.6.1), not looked into
 //	body         bytes
-//	TLVs         1 excluded: u64, not 0   2 reason: 1–255 bytes   3 fragment: first offset u64 ≥ 1, index u32 < total, total u32, digest 32
+//	TLVs         1 excluded: u64, not 0   2 reason: text of 1–255 bytes   3 fragment: first offset u64 ≥ 1, index u32 < total, total u32, digest 32
 //	             5 path: 1–32 × (u8 + site)
 //
 // A fragment has TLV 3 and nothing else has. Version: the batch's. (docs/design.md section 13, Entry.)
@@ -189,7 +189,7 @@ func (r *reader) entryTLVs(e *Entry) {
 		r.nest(in.end("excluded"))
 	}
 	if v, ok := takeTLV(&list, tagReason); ok {
-		r.refuse(len(v) == 0 || len(v) > MaxShortString, "reason of %d bytes", len(v))
+		r.refuse(len(v) == 0 || len(v) > MaxShortString || !isText(string(v)), "reason %q", v)
 		e.Reason = string(v)
 	}
 	if v, ok := takeTLV(&list, tagFragment); ok {

@@ -10,6 +10,7 @@ import (
 //
 //   - integers are little endian; a varint is LEB128 in as few bytes as possible, a longer one is refused;
 //   - a short string is u8 length + bytes; a name is a short string of 1 to MaxName bytes;
+//   - a text is a short string of UTF-8 without control characters (text.go);
 //   - a time is u64 milliseconds since 1970, 0 for none, at most maxMillis; a duration is whole milliseconds;
 //   - a length is checked against its limit and against the bytes that are there before anything is allocated for it;
 //   - one value has one encoding: what a decoder takes, the encoder gives back byte for byte.

@@ -4,9 +4,9 @@ package federation
 //
 //	field              size       unit, valid
 //	min, max version   2, 2       of the wire; min ≤ max
-//	federation         u8 + ≤255  id of the federation
+//	federation         u8 + ≤255  id of the federation; text
 //	site               u8 + 1..63
-//	router             u8 + ≤255  for people
+//	router             u8 + ≤255  for people; text
 //	store id           16
 //	born               8          ms
 //	epoch              8
@@ -31,9 +31,9 @@ func (w *writer) hello(h *Hello) {
 	}
 	w.u16(h.MinVersion)
 	w.u16(h.MaxVersion)
-	w.short(h.Federation)
+	w.text(h.Federation)
 	w.site(h.Site)
-	w.short(h.Router)
+	w.text(h.Router)
 	w.bytes(h.Store[:])
 	w.time(h.Born)
 	w.u64(uint64(h.Epoch))

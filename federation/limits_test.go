@@ -265,6 +265,29 @@ func TestTextsForPeopleAreCutAtTheEndOfACharacter(t *testing.T) {
 	}
 }
 
+// What a peer says ends in status and logs: nothing of it may move a cursor there.
+func TestTextsForPeopleMoveNoCursor(t *testing.T) {
+	const bad = "a\x1b[2Jb\r\nc\u202ed\u0085e\xffé"
+	const want = "a\ufffd[2Jb\ufffd\ufffdc\ufffdd\ufffde\ufffdé"
+	sent := must(AppendFrame(nil, Drain{Reason: bad}))
+	if got := must(decodeFrame(sent)).(Drain).Reason; got != want {
+		t.Errorf("reason %q, want %q", got, want)
+	}
+	for name, b := range map[string][]byte{
+		"drain":   append([]byte{byte(len(bad))}, bad...),
+		"newline": {1, '\n'},
+	} {
+		h := FrameHeader{Length: uint32(len(b)), Type: TypeDrain, Critical: true}
+		if f, err := ParseFrame(h, b); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %+v, error %v, want %v", name, f, err, ErrCorrupt)
+		}
+	}
+	hello := must(decodeFrame(must(AppendFrame(nil, Hello{Site: "ams", Router: bad})))).(Hello)
+	if hello.Router != want {
+		t.Errorf("router %q, want %q", hello.Router, want)
+	}
+}
+
 func TestEncodeOfAMarkThatCannotBeIsABug(t *testing.T) {
 	for name, encode := range map[string]func() []byte{
 		"journal that does not balance": func() []byte { return Journal{Join: 1, Done: 1}.Encode() },

@@ -38,7 +38,7 @@ func validName(s string, dots bool) bool {
 }
 
 func (r *reader) site() SiteID {
-	s := SiteID(r.text())
+	s := SiteID(r.short())
 	if r.err == nil && !s.Valid() {
 		r.corrupt("site name %q", s)
 	}
@@ -46,7 +46,7 @@ func (r *reader) site() SiteID {
 }
 
 func (r *reader) lane() Lane {
-	l := Lane{Origin: r.site(), Route: RouteID(r.text()), Shard: r.u16(), Kind: Kind(r.u8())}
+	l := Lane{Origin: r.site(), Route: RouteID(r.short()), Shard: r.u16(), Kind: Kind(r.u8())}
 	if r.err == nil && !l.Route.Valid() {
 		r.corrupt("route id %q", l.Route)
 	}

@@ -104,8 +104,6 @@ func (r *reader) sized() []byte {
 // short gives the bytes of a short string, shared with the input.
 func (r *reader) short() []byte { return r.take(int(r.u8())) }
 
-func (r *reader) text() string { return string(r.short()) }
-
 func (r *reader) time() time.Time {
 	ms := r.u64()
 	if ms > maxMillis {

@@ -49,18 +49,6 @@ func (w *writer) short(s string) {
 	w.b = append(w.b, s...)
 }
 
-// text writes words for people; what is over 255 bytes is cut, at the end of a character.
-func (w *writer) text(s string) {
-	for len(s) > MaxShortString {
-		cut := MaxShortString
-		for cut > 0 && s[cut]&0xC0 == 0x80 {
-			cut--
-		}
-		s = s[:cut]
-	}
-	w.short(s)
-}
-
 func (w *writer) time(t time.Time) { w.u64(toMillis(t)) }
 
 func (w *writer) count(n, limit int, what string) {
