@@ -21,8 +21,11 @@ import "slices"
 //
 // (docs/design.md section 13, batch header.)
 
+// ValidName tells whether a site, a federation or a part of a topology can have the name: 1 to MaxName of [a-z0-9-].
+func ValidName(s string) bool { return len(s) <= MaxName && validName(s, false) }
+
 // Valid tells whether the name is 1 to MaxName of [a-z0-9-].
-func (s SiteID) Valid() bool { return len(s) <= MaxName && validName(string(s), false) }
+func (s SiteID) Valid() bool { return ValidName(string(s)) }
 
 // Valid tells whether the id is 1 to MaxRoute of [a-z0-9-.].
 func (id RouteID) Valid() bool { return len(id) <= MaxRoute && validName(string(id), true) }

@@ -47,7 +47,7 @@ const (
 // NewFollower checks the configuration. Nothing runs before Run.
 func NewFollower(cfg FollowerConfig) (*Follower, error) {
 	var problems []error
-	if !validName(string(cfg.Site)) {
+	if !federation.ValidName(string(cfg.Site)) {
 		problems = append(problems, errors.New("the site's name is missing"))
 	}
 	if cfg.Source == nil {

@@ -62,14 +62,14 @@ func validDigest(text string) bool {
 
 // checkName accepts what can stand in a certificate, in the name of a queue and in a DNS label.
 func (b *builder) checkName(path, what, name string) {
-	if !validName(name) {
+	if !federation.ValidName(name) {
 		b.file.Report(path, nameRule, "%q is no name of a %s", name, what)
 	}
 }
 
 // checkKeyName is checkName for a name that stands as a key.
 func (b *builder) checkKeyName(path, what, name string) bool {
-	if validName(name) {
+	if federation.ValidName(name) {
 		return true
 	}
 	b.file.ReportKey(path, nameRule, "%q is no name of a %s", name, what)
@@ -77,15 +77,6 @@ func (b *builder) checkKeyName(path, what, name string) bool {
 }
 
 const nameRule = "1 to 63 of a-z, 0-9 and -"
-
-func validName(name string) bool {
-	for _, r := range name {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' {
-			return false
-		}
-	}
-	return name != "" && len(name) <= federation.MaxName
-}
 
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))

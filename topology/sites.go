@@ -118,7 +118,7 @@ func (b *builder) checkLabels(path string, labels map[string]string) {
 	}
 	for _, key := range sortedKeys(labels) {
 		b.checkKeyName(path+".labels."+key, "label", key)
-		if !validName(labels[key]) {
+		if !federation.ValidName(labels[key]) {
 			b.file.Report(path+".labels."+key, nameRule, "%q is no value of a label", labels[key])
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,7 +36,7 @@ has ca.key can be any site.`,
 		Example: "  cloudqueue pki init --dir ca --federation acme",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if !siteName.MatchString(name) {
+			if !federation.ValidName(name) {
 				return fail(exitUsage, "write 1 to 63 of a-z, 0-9 and -", "%q is no name of a federation", name)
 			}
 			authority, err := pki.Create(dir, name, time.Now())
@@ -57,9 +56,6 @@ has ca.key can be any site.`,
 	c.Flags().StringVar(&name, "federation", site.DefaultFederation, "the federation's name, as in the topology")
 	return c
 }
-
-// siteName is what federation.SiteID says of a site's name; a federation's name is of the same kind.
-var siteName = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
 
 // issued is one site's certificate.
 type issued struct {
@@ -85,7 +81,7 @@ a running router takes the new one by itself.`,
 				return fail(exitUsage, "write for example --days 365", "--days %d is outside of 1 to 3650", days)
 			}
 			for _, name := range sites {
-				if !siteName.MatchString(name) {
+				if !federation.ValidName(name) {
 					return fail(exitUsage, "write 1 to 63 of a-z, 0-9 and -", "%q is no name of a site", name)
 				}
 			}

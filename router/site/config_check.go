@@ -24,8 +24,8 @@ type configParser struct {
 }
 
 func (p *configParser) fill() {
-	p.out.Site = federation.SiteID(p.name("site", p.in.Site, "-", "site: ams"))
-	p.out.Federation = p.name("federation", cmp.Or(p.in.Federation, DefaultFederation), "-", "federation: acme")
+	p.out.Site = federation.SiteID(p.name("site", p.in.Site, "site: ams"))
+	p.out.Federation = p.name("federation", cmp.Or(p.in.Federation, DefaultFederation), "federation: acme")
 	p.out.DataDir = p.path(cmp.Or(p.in.DataDir, DefaultDataDir))
 	p.out.Listen = p.listen(cmp.Or(p.in.Listen, DefaultListen))
 	p.fillBroker()
@@ -38,16 +38,13 @@ func (p *configParser) fill() {
 // missing reports a key that must be there.
 func (p *configParser) missing(path, write string) { p.file.Report(path, write, "%s is missing", path) }
 
-func (p *configParser) name(path, value, extra, write string) string {
+func (p *configParser) name(path, value, write string) string {
 	if value == "" {
 		p.missing(path, write)
 		return ""
 	}
-	good := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune(extra, r)
-	}
-	if len(value) > federation.MaxName || strings.IndexFunc(value, func(r rune) bool { return !good(r) }) >= 0 {
-		p.file.Report(path, "1 to 63 of a-z, 0-9 and "+extra, "%q is no name of a %s", value, path)
+	if !federation.ValidName(value) {
+		p.file.Report(path, "1 to 63 of a-z, 0-9 and -", "%q is no name of a %s", value, path)
 	}
 	return value
 }

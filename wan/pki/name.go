@@ -30,29 +30,21 @@ func (n name) String() string { return n.url().String() }
 func parseName(u *url.URL) (name, error) {
 	site, ok := strings.CutPrefix(u.Path, sitePath)
 	n := name{u.Host, federation.SiteID(site)}
-	if !ok || n.String() != u.String() || !validLabel(site, "") || !validLabel(u.Host, ".") {
+	if !ok || n.String() != u.String() || !federation.ValidName(site) || !federation.ValidName(u.Host) {
 		return name{}, fmt.Errorf("%q is not of the form %s://FEDERATION%sSITE", u, scheme, sitePath)
 	}
 	return n, nil
 }
 
-// validLabel tells whether s is 1 to 63 of [a-z0-9-] and of extra.
-func validLabel(s, extra string) bool {
-	bad := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || strings.ContainsRune(extra, r))
-	}
-	return s != "" && len(s) <= federation.MaxName && strings.IndexFunc(s, bad) < 0
-}
-
 func checkFederation(s string) error {
-	if !validLabel(s, ".") {
-		return fmt.Errorf("federation %q: want 1 to %d of a-z, 0-9, '-' and '.'", s, federation.MaxName)
+	if !federation.ValidName(s) {
+		return fmt.Errorf("federation %q: want 1 to %d of a-z, 0-9 and '-'", s, federation.MaxName)
 	}
 	return nil
 }
 
 func checkSite(s federation.SiteID) error {
-	if !validLabel(string(s), "") {
+	if !s.Valid() {
 		return fmt.Errorf("site %q: want 1 to %d of a-z, 0-9 and '-'", s, federation.MaxName)
 	}
 	return nil
