@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,7 @@ type story struct {
 	spool  *spool.Spool
 	broker *fakeBroker
 	source *fakeTopology
+	peers  *fakePeers
 	router *Router
 	stop   context.CancelFunc
 	ended  chan error
@@ -70,8 +72,8 @@ func (s *story) start() {
 	if s.spool, err = spool.Open(s.t.Context(), store, spool.Config{}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.broker, s.source = newFakeBroker(), &fakeTopology{snapshots: make(chan topology.Snapshot, 1)}
-	s.router, err = New(Config{Federation: "acme", Site: "ams", Spool: s.spool, Broker: s.broker, Peers: fakePeers{}, Topology: s.source, Properties: plainProperties{}})
+	s.broker, s.source, s.peers = newFakeBroker(), &fakeTopology{snapshots: make(chan topology.Snapshot, 1)}, &fakePeers{}
+	s.router, err = New(Config{Federation: "acme", Site: "ams", Spool: s.spool, Broker: s.broker, Peers: s.peers, Topology: s.source, Properties: plainProperties{}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -254,8 +256,6 @@ func (l *fakeLink) Send(ctx context.Context, f federation.Frame) error {
 	return nil
 }
 
-func (l *fakeLink) Drain(context.Context) error { return nil }
-
 // sent are the first offsets of the copies, in their order.
 func (l *fakeLink) sent() []federation.Offset {
 	l.mu.Lock()
@@ -286,9 +286,15 @@ func framesOf[F federation.Frame](l *fakeLink) []F {
 	return out
 }
 
-type fakePeers struct{}
+// fakePeers notes that it was asked to drain.
+type fakePeers struct{ drained atomic.Bool }
 
-func (fakePeers) SetPeers([]topology.Peer, bool) {}
+func (*fakePeers) SetPeers([]topology.Peer, bool) {}
+
+func (p *fakePeers) Drain(context.Context) error {
+	p.drained.Store(true)
+	return nil
+}
 
 // fakeTopology gives snapshots, and refuses to keep so many of them.
 type fakeTopology struct {

@@ -65,8 +65,6 @@ type Link interface {
 	Copy(ctx context.Context, class uint8, lane federation.Lane, side federation.Sidecar, b *federation.Batch, answer Answer) error
 	// Send queues a control frame.
 	Send(ctx context.Context, f federation.Frame) error
-	// Drain lets both ends finish what they have begun, then closes.
-	Drain(ctx context.Context) error
 }
 
 // Answer takes a verdict on a copy, and how long to wait before the next try (0: the sender's choice).
@@ -76,6 +74,9 @@ type Answer = func(federation.Verdict, time.Duration)
 type Peers interface {
 	// SetPeers gives the linked sites; reachable tells whether they have an address of this one.
 	SetPeers(peers []topology.Peer, reachable bool)
+	// Drain lets no new link come up, and both ends of each link finish what they have begun; then it closes them. Its error
+	// names the links that were not drained within ctx. Nothing takes it back.
+	Drain(ctx context.Context) error
 }
 
 // TopologySource gives the document to act on; each value replaces the one before.

@@ -123,7 +123,6 @@ func (r *Router) stopCleanly() {
 	r.mu.Lock()
 	r.ending = true
 	outs, ins := values(r.out), values(r.in)
-	links := values(r.links)
 	r.mu.Unlock()
 	var closing sync.WaitGroup
 	for _, l := range outs {
@@ -137,14 +136,9 @@ func (r *Router) stopCleanly() {
 		closing.Go(func() { l.stopCleanly(grace) })
 	}
 	closing.Wait()
-	for _, link := range links {
-		closing.Go(func() {
-			if err := link.Drain(grace); err != nil {
-				r.log.Warn("link not drained", "peer", string(link.Peer()), "err", err)
-			}
-		})
+	if err := r.cfg.Peers.Drain(grace); err != nil {
+		r.log.Warn("links not drained", "err", err)
 	}
-	closing.Wait()
 }
 
 func (r *Router) storeError() string {

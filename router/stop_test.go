@@ -51,6 +51,18 @@ const drained = noRoutes + `routes:
     to: [{site: nyc}]
 `
 
+func TestAStopDrainsTheEndpointWithAllItsLinks(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.begun(7)
+
+		s.end()
+
+		if !s.peers.drained.Load() {
+			t.Error("the endpoint was not drained: links could come up while the router stops")
+		}
+	})
+}
+
 func TestAStopDoesNotWaitForTheBrokersAlarm(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		l := s.begun(7)

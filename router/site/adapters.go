@@ -41,6 +41,8 @@ func (p peers) SetPeers(list []topology.Peer, reachable bool) {
 	p.endpoint.SetPeers(out)
 }
 
+func (p peers) Drain(ctx context.Context) error { return p.endpoint.Drain(ctx) }
+
 // handler hands what comes over the links to the router.
 type handler struct{ *router.Router }
 
