@@ -179,7 +179,9 @@ func (l *outLane) syncAnswer(k kept) (federation.Sync, bool) {
 		return out, true
 	}
 	if !s.ledger.Tell(&out, req.Store) {
-		s.asked = k.asked
+		if s.asked == nil { // a newer question, perhaps of another store, is the one to answer
+			s.asked = k.asked
+		}
 		l.pokeReceipts()
 		return out, false
 	}
