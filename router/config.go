@@ -30,6 +30,7 @@ type Config struct {
 	BatchEntries int
 	BatchBytes   int
 	// Linger is how long a batch waits for more under load. Zero: 25 ms, which at 6,000 msg/s makes batches of 150. An idle lane never lingers.
+	// Negative: none does.
 	Linger time.Duration
 	// TailBytes is what a lane that begins here keeps of its newest batches in memory. Zero: 4 MiB.
 	TailBytes int
@@ -76,12 +77,7 @@ func (c Config) problems() error {
 	if c.Site == "" {
 		errs = append(errs, errors.New("the site's name (Site) is empty"))
 	}
-	if c.BatchEntries < 0 || c.BatchEntries > federation.MaxEntries {
-		errs = append(errs, fmt.Errorf("batch entries (BatchEntries) are %d: want 1 to %d", c.BatchEntries, federation.MaxEntries))
-	}
-	if c.BatchBytes < 0 || c.BatchBytes > federation.MaxRawBatch {
-		errs = append(errs, fmt.Errorf("batch bytes (BatchBytes) are %d: want 1 to %d", c.BatchBytes, federation.MaxRawBatch))
-	}
+	errs = append(errs, c.outOfRange()...)
 	for _, part := range []struct {
 		name    string
 		missing bool
@@ -91,6 +87,38 @@ func (c Config) problems() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Most of what Config takes. Chosen above all need; WINDOW tells bytes in 32 bits, and each publish and lane takes memory.
+const (
+	maxMemory   = 1 << 30
+	maxPublish  = 1 << 16
+	maxMaxLanes = 1 << 16
+)
+
+func (c Config) outOfRange() (errs []error) {
+	for _, n := range []struct {
+		name     string
+		is, most int
+	}{
+		{"batch entries (BatchEntries)", c.BatchEntries, federation.MaxEntries},
+		{"batch bytes (BatchBytes)", c.BatchBytes, federation.MaxRawBatch},
+		{"the bytes of a tail (TailBytes)", c.TailBytes, maxMemory},
+		{"the bytes of a window (WindowBytes)", c.WindowBytes, maxMemory},
+		{"the publish window (PublishWindow)", c.PublishWindow, maxPublish},
+		{"the lanes that end here (MaxLanes)", c.MaxLanes, maxMaxLanes},
+	} {
+		if n.is < 1 || n.is > n.most {
+			errs = append(errs, fmt.Errorf("%s: %d, want 1 to %d", n.name, n.is, n.most))
+		}
+	}
+	if c.StopGrace < 0 {
+		errs = append(errs, fmt.Errorf("the grace of a stop (StopGrace): %s, want more than 0", c.StopGrace))
+	}
+	if c.UnwellPause < 0 {
+		errs = append(errs, fmt.Errorf("the pause while the store is unwell (UnwellPause): %s, want more than 0", c.UnwellPause))
+	}
+	return errs
 }
 
 func setDuration(v *time.Duration, def time.Duration) {
