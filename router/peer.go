@@ -31,6 +31,9 @@ func (r *Router) Greet(ctx context.Context, h federation.Hello) (federation.Verd
 			r.log.Error("peer fenced", "peer", string(h.Site), "reason", why)
 			return federation.Fenced, why
 		}
+		if saysNothingNew(known, h) {
+			return federation.OK, ""
+		}
 	}
 	mark := federation.PeerMark{Store: h.Store, Born: h.Born, Epoch: h.Epoch, LastLSN: h.LastLSN, Boot: h.Boot}
 	if err := r.cfg.Spool.Commit(ctx, spool.MarkRecord{Key: key, Value: mark.Encode()}); err != nil {
@@ -38,6 +41,16 @@ func (r *Router) Greet(ctx context.Context, h federation.Hello) (federation.Verd
 	}
 	return federation.OK, ""
 }
+
+// saysNothingNew tells whether a HELLO is of a process that is known, with hardly more in its store: a peer whose link flaps says
+// four of them a second, and each would be a commit.
+func saysNothingNew(known federation.PeerMark, h federation.Hello) bool {
+	return known.Store == h.Store && known.Born.Equal(h.Born) && known.Epoch == h.Epoch && known.Boot == h.Boot && h.LastLSN < known.LastLSN+helloWorth
+}
+
+// helloWorth is how many more groups of its store a HELLO must tell of to be kept. Chosen: ten seconds of a busy site. A store that is put
+// back by less than that passes its HELLO; its receipts and the digests of its batches still give it away.
+const helloWorth = 1000
 
 // runs tells whether the link to a peer is up and was opened by that process.
 func (r *Router) runs(peer federation.SiteID, boot federation.BootID) bool {
