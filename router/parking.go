@@ -23,8 +23,12 @@ func (r *Router) Parked(_ context.Context, f admin.ParkFilter) (*admin.ParkedLis
 		limit = admin.DefaultParkLimit
 	}
 	if f.After != "" {
-		after := slices.IndexFunc(chosen, func(p spool.ParkedInfo) bool { return ParkName(p.ID) == f.After })
-		chosen = chosen[after+1:]
+		after, err := ParseParkName(f.After)
+		if err != nil {
+			return nil, err
+		}
+		// By order, not by name: the message itself may be gone since.
+		chosen = slices.DeleteFunc(chosen, func(p spool.ParkedInfo) bool { return comparePark(p.ID, after) <= 0 })
 	}
 	limit = min(limit, admin.MaxParkLimit)
 	out.More = len(chosen) > limit
@@ -84,11 +88,13 @@ func (r *Router) chooseParked(f admin.ParkFilter) []spool.ParkedInfo {
 		return f.Lane != "" && p.ID.Lane.String() != f.Lane || f.Destination != "" && p.ID.Destination.String() != f.Destination ||
 			f.Reason != "" && p.Reason != f.Reason || len(f.IDs) > 0 && !slices.Contains(f.IDs, ParkName(p.ID))
 	})
-	slices.SortFunc(all, func(a, b spool.ParkedInfo) int {
-		return cmp.Or(strings.Compare(a.ID.Lane.String(), b.ID.Lane.String()), cmp.Compare(a.ID.Generation, b.ID.Generation),
-			cmp.Compare(a.ID.Offset, b.ID.Offset), strings.Compare(a.ID.Destination.String(), b.ID.Destination.String()))
-	})
+	slices.SortFunc(all, func(a, b spool.ParkedInfo) int { return comparePark(a.ID, b.ID) })
 	return all
+}
+
+func comparePark(a, b spool.ParkID) int {
+	return cmp.Or(strings.Compare(a.Lane.String(), b.Lane.String()), cmp.Compare(a.Generation, b.Generation),
+		cmp.Compare(a.Offset, b.Offset), strings.Compare(a.Destination.String(), b.Destination.String()))
 }
 
 // ShowParked gives a parked message with its content.
