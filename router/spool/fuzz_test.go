@@ -16,7 +16,19 @@ type memoryReader struct{ *bytes.Reader }
 
 func (memoryReader) Close() error { return nil }
 
+func (r memoryReader) Size() (int64, error) { return r.Reader.Size(), nil }
+
 func readerOf(b []byte) Reader { return memoryReader{bytes.NewReader(b)} }
+
+// scannerOf scans bytes that are a segment of fuzzHeader.
+func scannerOf(t testing.TB, b []byte) *scanner {
+	t.Helper()
+	s, err := newScanner(readerOf(b), fuzzHeader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 var fuzzHeader = segmentHeader{
 	store: federation.StoreID{1, 2, 3}, born: time.UnixMilli(1000), epoch: 7, number: 1, created: time.UnixMilli(2000), salt: 0x1122334455667788, alignment: 8,
@@ -72,13 +84,13 @@ func FuzzSegment(f *testing.F) {
 		if mend {
 			mendGroups(b)
 		}
-		h, bad, _, err := readHeader(readerOf(b), 1, Identity{Store: fuzzHeader.store, Epoch: 7})
+		h, bad, _, err := readHeader(readerOf(b), int64(len(b)), 1, Identity{Store: fuzzHeader.store, Epoch: 7})
 		if err != nil || bad != "" {
 			t.Fatalf("a good header: %v %q", err, bad)
 		}
 		seen := newState()
 		g := &gathering{content: newContent(), marks: seen.marks.merge, audits: seen.addAudit, moved: func([]uint64) {}}
-		err = indexGroups(context.Background(), newScanner(readerOf(b), h), 0, g, func(ending, federation.LSN) {})
+		err = indexGroups(context.Background(), scannerOf(t, b), 0, g, func(ending, federation.LSN) {})
 		if err != nil && !errors.Is(err, federation.ErrCorrupt) && !errors.Is(err, federation.ErrVersion) && !errors.Is(err, federation.ErrUnknownCritical) {
 			t.Fatalf("scan: %v", err)
 		}
@@ -105,7 +117,7 @@ func mendGroups(b []byte) {
 // FuzzRecords takes any bytes as the payload of every type of record.
 func FuzzRecords(f *testing.F) {
 	whole := exampleSegment(f)
-	s := newScanner(readerOf(whole), fuzzHeader)
+	s := scannerOf(f, whole)
 	for g, err := s.next(); err == nil; g, err = s.next() {
 		if err := splitRecords(g.body, g.records, func(r rawRecord) error { f.Add(byte(r.kind), bytes.Clone(r.payload)); return nil }); err != nil {
 			f.Fatal(err)

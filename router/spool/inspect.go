@@ -72,15 +72,27 @@ func Walk(ctx context.Context, store Segments, number uint64, visit func(Entry) 
 	if err != nil {
 		return fmt.Errorf("open segment %d: %w", number, err)
 	}
-	h, bad, _, err := readHeader(r, number, identity)
-	switch {
-	case err != nil:
-	case bad != "":
-		stopped(&CorruptError{Segment: number, What: bad})
-	default:
-		err = walk(ctx, newScanner(r, h), visit, stopped)
+	return errors.Join(walkSegment(ctx, r, number, identity, visit, stopped), r.Close())
+}
+
+func walkSegment(ctx context.Context, r Reader, number uint64, identity Identity, visit func(Entry) error, stopped func(*CorruptError)) error {
+	size, err := r.Size()
+	if err != nil {
+		return fmt.Errorf("size of segment %d: %w", number, err)
 	}
-	return errors.Join(err, r.Close())
+	h, bad, _, err := readHeader(r, size, number, identity)
+	if err != nil {
+		return err
+	}
+	if bad != "" {
+		stopped(&CorruptError{Segment: number, What: bad})
+		return nil
+	}
+	scan, err := newScanner(r, h)
+	if err != nil {
+		return err
+	}
+	return walk(ctx, scan, visit, stopped)
 }
 
 func walk(ctx context.Context, s *scanner, visit func(Entry) error, stopped func(*CorruptError)) error {

@@ -145,7 +145,11 @@ func (s *Spool) payload(ctx context.Context, g *segment, at place) ([]byte, erro
 		return nil, err
 	}
 	defer s.release(r)
-	if int64(at.position)+int64(at.length) > r.Size() || at.length > maxRecord {
+	size, err := r.Size()
+	if err != nil {
+		return nil, fmt.Errorf("size of segment %d: %w", g.number(), err)
+	}
+	if int64(at.position)+int64(at.length) > size || at.length > maxRecord {
 		return nil, nil
 	}
 	b := make([]byte, at.length)

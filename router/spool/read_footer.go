@@ -9,7 +9,10 @@ import (
 
 // readFooter finds the footer from the end of a segment and reads its summary. Errors wrap federation.ErrCorrupt when there is none.
 func readFooter(r Reader, h *segmentHeader) (*summary, error) {
-	size := r.Size()
+	size, err := r.Size()
+	if err != nil {
+		return nil, err
+	}
 	trailer := make([]byte, trailerSize)
 	if size < segmentHeaderSize+footerHeadSize+trailerSize {
 		return nil, fmt.Errorf("no footer: %w", federation.ErrCorrupt)

@@ -77,8 +77,10 @@ func (r *recovery) readHeaders(ctx context.Context) error {
 	for _, info := range infos {
 		f := &foundSegment{number: info.Number}
 		err := r.read(ctx, info.Number, func(reader Reader) (err error) {
-			f.size = reader.Size()
-			f.header, f.bad, f.blank, err = readHeader(reader, info.Number, r.identity)
+			if f.size, err = reader.Size(); err != nil {
+				return err
+			}
+			f.header, f.bad, f.blank, err = readHeader(reader, f.size, info.Number, r.identity)
 			return err
 		})
 		if err != nil {

@@ -15,8 +15,11 @@ func (r *recovery) scanWhole(ctx context.Context, f *foundSegment) error {
 	f.segment = g
 	t := r.gathering()
 	var held []heldGroup
-	err := r.read(ctx, f.number, func(reader Reader) (err error) {
-		held, err = r.groups(ctx, f, newScanner(reader, f.header), t)
+	err := r.read(ctx, f.number, func(reader Reader) error {
+		scan, err := newScanner(reader, f.header)
+		if err == nil {
+			held, err = r.groups(ctx, f, scan, t)
+		}
 		return err
 	})
 	if err != nil {
@@ -189,7 +192,11 @@ func (r *recovery) readOld(ctx context.Context, f *foundSegment, entry tableEntr
 			r.state.addIndex(g, s.runs, s.parks, s.unparks)
 			return nil
 		}
-		return r.scanOld(ctx, f, newScanner(reader, f.header))
+		scan, err := newScanner(reader, f.header)
+		if err != nil {
+			return err
+		}
+		return r.scanOld(ctx, f, scan)
 	})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, federation.ErrVersion) && !errors.Is(err, federation.ErrUnknownCritical) {
 		r.state.segments[f.number] = g

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"cloudqueue/federation"
 )
@@ -24,8 +25,10 @@ type scannedGroup struct {
 	body     []byte
 }
 
-func newScanner(r Reader, h segmentHeader) *scanner {
-	return &scanner{header: h, data: chunks{r: r, size: r.Size()}, at: segmentHeaderSize}
+// newScanner begins at the first group. Its error is the store's.
+func newScanner(r Reader, h segmentHeader) (*scanner, error) {
+	size, err := r.Size()
+	return &scanner{header: h, data: chunks{r: r, size: size}, at: segmentHeaderSize}, err
 }
 
 // next gives the next good group. errStop when there is none: stop tells why. Other errors are the store's, or wrap federation.ErrVersion.
@@ -143,10 +146,10 @@ func (s *scanner) found(e *ending, position int64, lsn, claimed federation.LSN) 
 // resumeAt goes on at a position that finish has found.
 func (s *scanner) resumeAt(e ending) { s.at, s.last = e.resume, e.next-1 }
 
-// readHeader reads and checks the header of a segment. bad tells why it cannot be used, and is empty when it can; blank, that the segment holds
+// readHeader reads and checks the header of a segment of size bytes. bad tells why it cannot be used, and is empty when it can; blank, that the segment holds
 // nothing behind the place of its header.
-func readHeader(r Reader, number uint64, identity Identity) (h segmentHeader, bad string, blank bool, err error) {
-	data := chunks{r: r, size: r.Size()}
+func readHeader(r io.ReaderAt, size int64, number uint64, identity Identity) (h segmentHeader, bad string, blank bool, err error) {
+	data := chunks{r: r, size: size}
 	head, err := data.at(0, segmentHeaderSize)
 	if err != nil {
 		return h, "", false, err

@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"testing"
 )
@@ -16,7 +15,7 @@ func BenchmarkScanOfASpoiledTail(b *testing.B) {
 	b.SetBytes(size)
 	b.ReportAllocs()
 	for b.Loop() {
-		e, err := newScanner(memoryReader{bytes.NewReader(segment)}, fuzzHeader).finish(b.Context())
+		e, err := scannerOf(b, segment).finish(b.Context())
 		if err != nil || e.resume != 0 || e.clean {
 			b.Fatalf("%+v, %v", e, err)
 		}

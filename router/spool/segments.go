@@ -74,8 +74,9 @@ type Writer interface {
 // Reader reads one segment.
 type Reader interface {
 	io.ReaderAt
-	// Size is the bytes that can be read at this moment; it grows while the segment is being written.
-	Size() int64
+	// Size is the bytes that can be read at this moment; it grows while the segment is being written. An error: nobody knows; never is
+	// a segment empty because its store failed.
+	Size() (int64, error)
 	Close() error
 }
 

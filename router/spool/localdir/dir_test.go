@@ -177,7 +177,11 @@ func TestReadingNeedsNoClaimAndChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := io.ReadAll(io.NewSectionReader(r, 0, r.Size()))
+	size, err := r.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(io.NewSectionReader(r, 0, size))
 	if err := errors.Join(err, r.Close()); err != nil || string(got) != "content" {
 		t.Errorf("read %q, %v", got, err)
 	}

@@ -58,7 +58,7 @@ type File interface {
 type Source interface {
 	io.ReaderAt
 	io.Closer
-	Size() int64
+	Size() (int64, error)
 }
 
 // ErrLocked is Lock's answer while another process holds the directory.

@@ -114,10 +114,10 @@ func (d osFiles) Space() (free, total uint64, err error) {
 // osSource asks for the size each time: a reader may watch a segment that is being written.
 type osSource struct{ *os.File }
 
-func (s osSource) Size() int64 {
+func (s osSource) Size() (int64, error) {
 	info, err := s.Stat()
 	if err != nil {
-		return 0
+		return 0, err
 	}
-	return info.Size()
+	return info.Size(), nil
 }

@@ -174,10 +174,10 @@ func (r *reader) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
-func (r *reader) Size() int64 {
+func (r *reader) Size() (int64, error) {
 	r.disk.mu.Lock()
 	defer r.disk.mu.Unlock()
-	return int64(len(r.file.data))
+	return int64(len(r.file.data)), nil
 }
 
 func (r *reader) Close() error { return nil }

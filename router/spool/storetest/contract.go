@@ -83,8 +83,9 @@ func checkBytes(t *testing.T, r spool.Reader, want string) {
 	t.Helper()
 	got := make([]byte, 10)
 	n, err := r.ReadAt(got, 0)
-	if string(got[:n]) != want || !errors.Is(err, io.EOF) || r.Size() < int64(len(want)) {
-		t.Errorf("read %q of %d bytes, %v; want %q and io.EOF", got[:n], r.Size(), err, want)
+	size := must(r.Size())(t)
+	if string(got[:n]) != want || !errors.Is(err, io.EOF) || size < int64(len(want)) {
+		t.Errorf("read %q of %d bytes, %v; want %q and io.EOF", got[:n], size, err, want)
 	}
 	if n, err := r.ReadAt(got[:2], 1); n != 2 || err != nil || string(got[:2]) != want[1:3] {
 		t.Errorf("read %q at 1, %v", got[:n], err)

@@ -37,7 +37,11 @@ func render(t *testing.T, disk *crashdisk.Disk) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, err := io.ReadAll(io.NewSectionReader(source, 0, source.Size()))
+		size, err := source.Size()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(io.NewSectionReader(source, 0, size))
 		if err != nil {
 			t.Fatal(err)
 		}

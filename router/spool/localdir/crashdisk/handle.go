@@ -110,10 +110,10 @@ func (s *source) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-func (s *source) Size() int64 {
+func (s *source) Size() (int64, error) {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
-	return int64(len(s.file.content))
+	return int64(len(s.file.content)), nil
 }
 
 func (s *source) Close() error { return nil }
