@@ -91,20 +91,17 @@ func eachPair[T any](old, new []T, name func(T) string, visit func(name string, 
 func (c *comparison) changedSite(name string, old, new *Site) {
 	fields := changedFields(
 		Field{"listen", strings.Join(old.Listen, ", "), strings.Join(new.Listen, ", ")},
-		Field{"labels", labelText(old.Labels), labelText(new.Labels)},
-		Field{"store-quota", sizeText(old.StoreQuota), sizeText(new.StoreQuota)})
+		Field{"labels", labelText(old.Labels), labelText(new.Labels)})
 	if len(fields) == 0 {
 		return
 	}
 	c.change(Changed, "site", name, fields...)
 	for _, f := range fields {
-		switch f.Key {
-		case "listen":
-			for _, peer := range c.new.Peers(new.ID) {
-				c.do(peer.Site, "dials %s at %s from its next connection on", name, cmp.Or(f.New, "no address"))
-			}
-		case "store-quota":
-			c.do(new.ID, "takes messages until its store has %s", cmp.Or(f.New, "the router's default"))
+		if f.Key != "listen" {
+			continue
+		}
+		for _, peer := range c.new.Peers(new.ID) {
+			c.do(peer.Site, "dials %s at %s from its next connection on", name, cmp.Or(f.New, "no address"))
 		}
 	}
 }
@@ -119,13 +116,6 @@ func labelText(labels map[string]string) string {
 		parts = append(parts, k+": "+labels[k])
 	}
 	return strings.Join(parts, ", ")
-}
-
-func sizeText(bytes uint64) string {
-	if bytes == 0 {
-		return ""
-	}
-	return yamlfile.Size(bytes).String()
 }
 
 // compareLinks leaves out the links of two documents that list none: these come and go with the sites.

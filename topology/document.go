@@ -37,10 +37,9 @@ type Document struct {
 
 // Site is one data center of the document.
 type Site struct {
-	ID         federation.SiteID
-	Listen     []string // host:port where peers reach its router; empty: it only dials
-	Labels     map[string]string
-	StoreQuota uint64 // bytes; 0: the router's default
+	ID     federation.SiteID
+	Listen []string // host:port where peers reach its router; empty: it only dials
+	Labels map[string]string
 }
 
 // Link joins two sites.

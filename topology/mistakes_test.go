@@ -49,8 +49,8 @@ func TestParseTellsEveryMistakeWithItsPlaceAndWhatToWrite(t *testing.T) {
 		{"an address of two sites", sites + "  sin: {listen: [ams.example.net:7443]}\n", `t:5:18: sites.sin.listen[0]: ams.example.net:7443 is already an address of site ams`},
 		{"listen without brackets", sites + "  sin: {listen: sin:1}\n", `t:5:17: sites.sin.listen: a list is wanted here, there is a single value; write [sin:1]`},
 		{"a bad label", sites + "  sin: {labels: {Region: x}}\n", `t:5:18: sites.sin.labels.Region: "Region" is no name of a label; write 1 to 63 of a-z, 0-9 and -`},
-		{"a quota without unit", sites + "  sin: {store-quota: 500}\n", `t:5:22: sites.sin.store-quota: the size "500" has no unit; write 64MiB or 500GB`},
-		{"a password", sites + "  sin: {password: hunter2}\n", "t:5:9: sites.sin.password: unknown key \"password\"; write one of listen, labels, store-quota\n" +
+		{"a quota of a store", sites + "  sin: {store-quota: 500GiB}\n", `t:5:9: sites.sin.store-quota: store-quota comes with a later version; write nothing here, and store: {quota: 500GiB} in that site's router file`},
+		{"a password", sites + "  sin: {password: hunter2}\n", "t:5:9: sites.sin.password: unknown key \"password\"; write one of listen, labels\n" +
 			"t:5:19: sites.sin.password: a secret does not belong in this file; write file:/path or env:NAME where this file knows the key"},
 		// links
 		{"a link to an unknown site", sites + "links:\n  - between: [ams, nyx]\n", `t:6:20: links[0].between[1]: there is no site "nyx"; write nyc`},

@@ -59,11 +59,9 @@ added site edge
 removed site rim
 rim: keeps its last good topology: stop it when its store is empty
 strands: site rim: what its store and its queues hold for other sites, and what they hold for it, stays where it is`},
-		{"a site changes", base, strings.Replace(base, "{listen: [ams.example.net:7443]", "{store-quota: 1GiB, listen: [a:1]", 1), `
+		{"a site changes", base, strings.Replace(base, "{listen: [ams.example.net:7443]", "{listen: [a:1]", 1), `
 changed site ams
   listen: "ams.example.net:7443" to "a:1"
-  store-quota: "" to "1GiB"
-ams: takes messages until its store has 1GiB
 edge: dials ams at a:1 from its next connection on
 nyc: dials ams at a:1 from its next connection on`},
 		{"links are listed", base, base + linked, `

@@ -22,7 +22,7 @@ type schema struct {
 type siteSchema struct {
 	Listen     []string          `yaml:"listen"`
 	Labels     map[string]string `yaml:"labels"`
-	StoreQuota yamlfile.Size     `yaml:"store-quota"`
+	StoreQuota yamlfile.Later    `yaml:"store-quota" later:"nothing here, and store: {quota: 500GiB} in that site's router file"`
 }
 
 type linkSchema struct {

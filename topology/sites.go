@@ -31,7 +31,7 @@ func (b *builder) addSites() {
 		}
 		b.checkListen(path, id, s.Listen, owner)
 		b.checkLabels(path, s.Labels)
-		b.doc.sites = append(b.doc.sites, Site{ID: federation.SiteID(id), Listen: s.Listen, Labels: s.Labels, StoreQuota: uint64(s.StoreQuota)})
+		b.doc.sites = append(b.doc.sites, Site{ID: federation.SiteID(id), Listen: s.Listen, Labels: s.Labels})
 	}
 }
 

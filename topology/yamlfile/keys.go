@@ -18,7 +18,7 @@ func (f *File) decodeStruct(n *Node, dst reflect.Value) {
 	for _, p := range n.Pairs {
 		i, known := fields[p.Key]
 		if !known {
-			f.reportUnknown(n, p, names)
+			f.reportUnknown(n, p, names, dst.Type())
 			continue
 		}
 		if dst.Type().Field(i).Type == reflect.TypeFor[Later]() {
@@ -40,12 +40,26 @@ func structKeys(t reflect.Type) (fields map[string]int, names []string) {
 	return fields, names
 }
 
-func (f *File) reportUnknown(n *Node, p Pair, known []string) {
-	write := "one of " + strings.Join(known, ", ")
+func (f *File) reportUnknown(n *Node, p Pair, known []string, t reflect.Type) {
+	write := "one of " + strings.Join(carriedOut(t, known), ", ")
 	if near := Nearest(p.Key, known); near != "" {
 		write = near
 	}
 	f.reportAt(p.Line, p.Column, n.childPath(p.Key), write, "unknown key %q", p.Key)
+}
+
+// carriedOut leaves out what would be refused as Later, unless that is everything.
+func carriedOut(t reflect.Type, known []string) []string {
+	var names []string
+	for i := range t.NumField() {
+		if name := t.Field(i).Tag.Get("yaml"); name != "" && t.Field(i).Type != reflect.TypeFor[Later]() {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return known
+	}
+	return names
 }
 
 // Nearest gives the known word that a mistyped one most likely means, or "".
