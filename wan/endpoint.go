@@ -32,7 +32,6 @@ type Endpoint struct {
 	mu         sync.Mutex // SetPeers, Status and connections that come in meet here
 	neighbours map[federation.SiteID]*neighbour
 	sites      map[federation.SiteID]int // accepted connections by site
-	random     *rand.Rand                // for pauses
 
 	tasks sync.WaitGroup // accepted connections and dial loops
 }
@@ -44,7 +43,7 @@ func New(cfg Config) (*Endpoint, error) {
 	}
 	cfg.fill()
 	e := &Endpoint{cfg: cfg, logger: cfg.Logger, socket: cfg.Conn, changed: make(chan struct{}, 1), neighbours: map[federation.SiteID]*neighbour{},
-		sites: map[federation.SiteID]int{}, random: rand.New(rand.NewPCG(newLinkID(), newLinkID()))}
+		sites: map[federation.SiteID]int{}}
 	e.doorman = newDoorman(&e.refused)
 	if e.socket == nil {
 		socket, err := net.ListenPacket("udp", cfg.Listen)
@@ -183,7 +182,5 @@ func (e *Endpoint) pause(failures int) time.Duration {
 	if doublings := failures - 1; doublings < 16 {
 		bound = min(bound, e.cfg.RedialMin<<doublings)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return time.Duration(e.random.Int64N(int64(bound) + 1))
+	return rand.N(bound + 1)
 }
