@@ -1,12 +1,16 @@
 package router
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"cloudqueue/federation"
 	"cloudqueue/router/admin"
+	"cloudqueue/router/spool/memstore"
 )
 
 // parkAll parks one message of lane orders after the other, since the route takes none of their size.
@@ -46,6 +50,34 @@ func TestAListGoesOnBehindAMessageThatIsNotParkedAnyMore(t *testing.T) {
 
 		if diff := cmp.Diff([]federation.Offset{3, 4}, got); diff != "" {
 			t.Errorf("the next page (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTheEndsOfManyParkingsShareACommit(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		const n = 50
+		act := func(do func(context.Context, admin.ParkAction) (*admin.ParkResult, error)) (commits federation.LSN) {
+			before := s.spool.LastLSN()
+			done, err := do(t.Context(), admin.ParkAction{Who: "test", Why: "seen"})
+			if err != nil || done.Done != n {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			return s.spool.LastLSN() - before
+		}
+		s.parkAll(n)
+		s.disk.SetFault(func(memstore.Op) memstore.Fault { return memstore.Fault{Delay: time.Second} })
+
+		if got := act(s.router.Drop); got > n/5 {
+			t.Errorf("%d commits for %d drops", got, n)
+		}
+		s.disk.SetFault(nil)
+		s.parkAll(n)
+		s.apply(forBoth + "1KiB")
+		s.disk.SetFault(func(memstore.Op) memstore.Fault { return memstore.Fault{Delay: time.Second} })
+		synctest.Wait()
+		if got := act(s.router.Redrive); got > n/5 {
+			t.Errorf("%d commits for %d messages sealed again", got, n)
 		}
 	})
 }
