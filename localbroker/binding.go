@@ -38,7 +38,10 @@ type assertion struct {
 }
 
 // problem is what a person has to know; the zero value is none.
-type problem struct{ state, reason, fix string }
+type problem struct {
+	state       federation.State
+	reason, fix string
+}
 
 // heldError is a problem that leaves nothing to consume.
 type heldError struct{ problem }

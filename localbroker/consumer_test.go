@@ -25,7 +25,7 @@ func (w *world) consuming() *localbroker.Consumer {
 	return c
 }
 
-func (w *world) state(part interface{ State() federation.PartState }, want string) federation.PartState {
+func (w *world) state(part interface{ State() federation.PartState }, want federation.State) federation.PartState {
 	w.t.Helper()
 	state := part.State()
 	if state.State != want {

@@ -10,15 +10,15 @@ import (
 
 // States that parts show.
 const (
-	stateRunning    = "running"
-	stateConnecting = "connecting"
-	stateDown       = "down"    // of a connection: not there, the next attempt comes by itself
-	stateWaiting    = "waiting" // for something that comes by itself
-	stateHeld       = "held"    // for something that a person has to mend
-	stateUnsafe     = "unsafe"  // running, though a precondition of the guarantees does not hold
-	stateAlarm      = "alarm"   // the broker takes nothing
-	statePaused     = "paused"
-	stateClosed     = "closed"
+	stateRunning    = federation.StateRunning
+	stateConnecting = federation.StateConnecting
+	stateDown       = federation.StateDown
+	stateWaiting    = federation.StateWaiting
+	stateHeld       = federation.StateHeld
+	stateUnsafe     = federation.StateUnsafe
+	stateAlarm      = federation.StateAlarm
+	statePaused     = federation.StatePaused
+	stateClosed     = federation.StateClosed
 )
 
 // stateBox holds a part's state and logs its changes.
@@ -29,7 +29,7 @@ type stateBox struct {
 	state federation.PartState
 }
 
-func newStateBox(log *slog.Logger, state, reason string) *stateBox {
+func newStateBox(log *slog.Logger, state federation.State, reason string) *stateBox {
 	return &stateBox{log: log, state: federation.PartState{State: state, Reason: reason, Since: time.Now()}}
 }
 
@@ -40,7 +40,7 @@ func (b *stateBox) get() federation.PartState {
 }
 
 // set changes the state. Since stays when state and reason do.
-func (b *stateBox) set(state, reason, fix string) {
+func (b *stateBox) set(state federation.State, reason, fix string) {
 	if !b.replace(state, reason, fix) {
 		return
 	}
@@ -54,7 +54,7 @@ func (b *stateBox) set(state, reason, fix string) {
 	}
 }
 
-func (b *stateBox) replace(state, reason, fix string) (changed bool) {
+func (b *stateBox) replace(state federation.State, reason, fix string) (changed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next := federation.PartState{State: state, Reason: reason, Fix: fix, Since: b.state.Since}

@@ -81,7 +81,7 @@ func (s *sender) poke() {
 }
 
 // say changes what status shows; Since moves only when the state does. Callers hold lane.mu.
-func (s *sender) say(state, reason, fix string) {
+func (s *sender) say(state federation.State, reason, fix string) {
 	if s.state.State != state || s.state.Reason != reason {
 		s.state = federation.PartState{State: state, Reason: reason, Fix: fix, Since: time.Now()}
 	}

@@ -81,14 +81,14 @@ func (l *inLane) poke() {
 }
 
 // say changes what status shows; Since moves only when the state does.
-func (l *inLane) say(state, reason, fix string) {
+func (l *inLane) say(state federation.State, reason, fix string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sayLocked(state, reason, fix)
 }
 
 // sayLocked is say for callers that hold mu.
-func (l *inLane) sayLocked(state, reason, fix string) {
+func (l *inLane) sayLocked(state federation.State, reason, fix string) {
 	if l.state.State == state && l.state.Reason == reason {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cloudqueue/federation"
 	"cloudqueue/topology"
 )
 
@@ -24,7 +25,7 @@ func TestTheStatusTellsAnEmptySourceFromOneThatIsAway(t *testing.T) {
 		"the file is not readable any more": {file, topology.OriginLastGood, false, "the last good topology is in force: S cannot be read: T", "make it readable for the router's user"},
 	} {
 		s := topology.Status{Source: "S", Origin: c.origin, From: c.from, Version: 7, Trouble: "T", Missing: c.missing}
-		want := map[bool]string{true: "waiting", false: "degraded"}[c.from == ""]
+		want := map[bool]federation.State{true: federation.StateWaiting, false: federation.StateDegraded}[c.from == ""]
 		if got := s.Part(); got.State != want || got.Reason != c.reason || !strings.HasPrefix(got.Fix, c.fix) {
 			t.Errorf("%s: %+v, want %s, %q, %q", name, got, want, c.reason, c.fix)
 		}

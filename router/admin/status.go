@@ -6,35 +6,26 @@ import (
 	"cloudqueue/federation"
 )
 
-// State tells in one word how a part is.
-type State string
+// State tells in one word how a part is. A connection to the broker that is being made shows as Starting, an alarm or a pause as Held.
+type State = federation.State
 
-// States of parts. Those for which State.Healthy is true need nobody.
+// States that status shows.
 const (
-	Running  State = "running"  // does its work, or has none
-	Starting State = "starting" // has not yet worked since the router began
-	Draining State = "draining" // finishes what it has and takes nothing more
-	Closed   State = "closed"   // ended as it was told to: a lane whose route was removed, with nothing left
-	Degraded State = "degraded" // does its work without something that it should have; heals with it
-	Waiting  State = "waiting"  // for another part, named in the reason; heals with it
-	Stalled  State = "stalled"  // connected, with work, and without progress
-	Held     State = "held"     // stopped on purpose so that nothing gets lost, until the reason is gone
-	Full     State = "full"     // a quota or the disk is full: takes nothing, still drains
-	Unsafe   State = "unsafe"   // works, but a precondition of a guarantee is broken
-	Unwell   State = "unwell"   // the store does not take commits
-	Down     State = "down"     // not connected
-	Fenced   State = "fenced"   // refused: another life of this store has been seen
-	Corrupt  State = "corrupt"  // bytes are not what was written; not served
+	Running  = federation.StateRunning
+	Starting = federation.StateStarting
+	Draining = federation.StateDraining
+	Closed   = federation.StateClosed
+	Degraded = federation.StateDegraded
+	Waiting  = federation.StateWaiting
+	Stalled  = federation.StateStalled
+	Held     = federation.StateHeld
+	Full     = federation.StateFull
+	Unsafe   = federation.StateUnsafe
+	Unwell   = federation.StateUnwell
+	Down     = federation.StateDown
+	Fenced   = federation.StateFenced
+	Corrupt  = federation.StateCorrupt
 )
-
-// Healthy tells whether the state needs nobody's attention.
-func (s State) Healthy() bool {
-	switch s {
-	case Running, Starting, Draining, Closed:
-		return true
-	}
-	return false
-}
 
 // Condition is what each part says of itself.
 type Condition struct {
@@ -46,11 +37,11 @@ type Condition struct {
 
 // FromPart takes over what a part of the router said. The words of a connection to the broker become those of a state.
 func FromPart(p federation.PartState) Condition {
-	state := State(p.State)
+	state := p.State
 	switch state {
-	case "connecting":
+	case federation.StateConnecting:
 		state = Starting
-	case "alarm", "paused":
+	case federation.StateAlarm, federation.StatePaused:
 		state = Held
 	}
 	return Condition{State: state, Reason: p.Reason, Since: p.Since, Fix: p.Fix}
