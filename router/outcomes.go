@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"cloudqueue/federation"
+	"cloudqueue/router/admin"
 	"cloudqueue/router/spool"
 	"cloudqueue/topology"
 )
 
-// Reasons of parking (G9), a fixed set.
+// Reasons of parking (G9), as status and the admin's commands name them.
 const (
-	ReasonUnroutable    = "unroutable"     // no queue is bound for it (312)
-	ReasonRefused       = "refused"        // the broker closed the channel over it (406), or the connection (501, 502, 541 …)
-	ReasonTooLarge      = "too-large"      // over the broker's frame or message size, or the route's
-	ReasonBadProperties = "bad-properties" // not valid AMQP properties, or a header of ours that cannot be merged
+	ReasonUnroutable    = admin.ReasonUnroutable
+	ReasonRefused       = admin.ReasonRefused
+	ReasonTooLarge      = admin.ReasonTooLarge
+	ReasonBadProperties = admin.ReasonBadProperties
 )
 
 // closesOverPublish tells whether a channel, or the connection of several, was closed over a publish.

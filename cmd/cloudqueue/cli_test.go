@@ -130,7 +130,7 @@ func TestBadCommandLinesEndWithCode2AndSayWhatToDo(t *testing.T) {
 		{"router -c " + bad, []string{"sitte"}},
 		{"router -c " + dir + "/nothing.yaml", []string{"no such file", "--config"}},
 		{"doctor -c " + bad, []string{"sitte"}},
-		{"parking list --limit 0", []string{"--limit 0 is outside of 1 to 10000"}},
+		{"parking list --limit 0", []string{"--limit 0 is not in 1 to 10000"}},
 		{"parking show", []string{"the message is missing"}},
 		{"parking show a b", []string{`"b" is one argument too many`}},
 		{"parking redrive", []string{"nothing is chosen", "--all"}},

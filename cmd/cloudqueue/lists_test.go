@@ -22,3 +22,10 @@ func TestEmptyListsAreNeverNull(t *testing.T) {
 func TestCompletionOffersTheFormsOfOutput(t *testing.T) {
 	cloudqueue(t, "__complete", "status", "-o", "").want(t, exitOK, "table\njson\nyaml\n")
 }
+
+func TestCompletionOffersTheReasons(t *testing.T) {
+	for _, command := range []string{"list", "redrive", "drop"} {
+		cloudqueue(t, "__complete", "parking", command, "--reason", "").want(t, exitOK, "bad-properties\nrefused\ntoo-large\nunroutable\n")
+	}
+	cloudqueue(t, "__complete", "spool", "void", "--reason", "").want(t, exitOK, "corrupt\ndetach\nrecovery\n")
+}

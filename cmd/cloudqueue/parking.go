@@ -26,7 +26,8 @@ func (a *app) parkingCommand() *cobra.Command {
 func filterFlags(c *cobra.Command, filter *admin.ParkFilter) {
 	c.Flags().StringVar(&filter.Lane, "lane", "", "only this lane, for example ams/orders")
 	c.Flags().StringVar(&filter.Destination, "to", "", "only this destination, for example nyc or nyc:2")
-	c.Flags().StringVar(&filter.Reason, "reason", "", "only this reason, for example unroutable")
+	c.Flags().StringVar(&filter.Reason, "reason", "", "only this reason: "+strings.Join(admin.ParkReasons(), ", "))
+	complete(c, "reason", admin.ParkReasons()...)
 }
 
 func (a *app) parkingList() *cobra.Command {
@@ -38,7 +39,7 @@ func (a *app) parkingList() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if filter.Limit < 1 || filter.Limit > admin.MaxParkLimit {
-				return fail(exitUsage, "page through more with --after", "--limit %d is outside of 1 to %d", filter.Limit, admin.MaxParkLimit)
+				return fail(exitUsage, "page through more with --after", "--limit %d is not in 1 to %d", filter.Limit, admin.MaxParkLimit)
 			}
 			list, err := ask(c.Context(), a, func(ctx context.Context, r *admin.Client) (*admin.ParkedList, error) { return r.Parked(ctx, filter) })
 			if err != nil {
@@ -58,7 +59,7 @@ func (a *app) parkingList() *cobra.Command {
 func writeParked(w io.Writer, list *admin.ParkedList, chosen bool, now time.Time) {
 	switch {
 	case len(list.Parked) == 0 && chosen:
-		fmt.Fprintln(w, "nothing that is parked here has what the flags say")
+		fmt.Fprintln(w, "no parked message matches these flags")
 		return
 	case len(list.Parked) == 0:
 		fmt.Fprintln(w, "nothing is parked here")
@@ -70,7 +71,7 @@ func writeParked(w io.Writer, list *admin.ParkedList, chosen bool, now time.Time
 	}
 	g.write(w)
 	if list.More {
-		fmt.Fprintf(w, "\n%d of %d; the next ones: --after '%s'\n", len(list.Parked), list.Total, list.Parked[len(list.Parked)-1].ID)
+		fmt.Fprintf(w, "\n%d of %d; next page: --after '%s'\n", len(list.Parked), list.Total, list.Parked[len(list.Parked)-1].ID)
 	}
 }
 
@@ -123,7 +124,7 @@ func writeParkedMessage(w io.Writer, m *admin.ParkedMessage, now time.Time) {
 	if len(preview) > 0 && isText(preview) {
 		fmt.Fprintf(w, "\n%s\n", preview)
 	}
-	fmt.Fprintf(w, "\nto do: mend the reason, then cloudqueue parking redrive '%s'\n", m.ID)
+	fmt.Fprintf(w, "\nto do: fix the cause, then cloudqueue parking redrive '%s'\n", m.ID)
 }
 
 // isText tells whether a terminal can show bytes; a letter that the preview cut does not count.
@@ -172,8 +173,8 @@ func (a *app) parkingAction(name, short, example string, call parkCall) *cobra.C
 		Short: short,
 		Long: short + `.
 
-Name the messages, or choose them with --lane, --to and --reason together with --all. Repeating it is harmless. It
-ends with code 1 when some stayed parked; each of them is listed with why.`,
+Name the messages, or choose them with --lane, --to and --reason together with --all. A redrive or a drop that was
+cut off can be repeated. It ends with code 1 when some stayed parked; each of them is listed with why.`,
 		Example: example,
 		RunE: func(c *cobra.Command, given []string) error {
 			action.Filter.IDs = given

@@ -24,7 +24,8 @@ func TestParkingListShowsMessagesAndTheNextPage(t *testing.T) {
 func TestAnEmptyParkingListSaysWhetherFlagsChose(t *testing.T) {
 	socket := (&fakeRouter{parked: &admin.ParkedList{}}).serve(t)
 	cloudqueue(t, "parking", "list", "--socket", socket).want(t, exitOK, "nothing is parked here")
-	cloudqueue(t, "parking", "list", "--reason", "unrutable", "--socket", socket).want(t, exitOK, "nothing that is parked here has what the flags say")
+	cloudqueue(t, "parking", "list", "--reason", "unroutable", "--socket", socket).want(t, exitOK, "no parked message matches these flags")
+	cloudqueue(t, "parking", "list", "--reason", "unrutable", "--socket", socket).want(t, exitUsage, `"unrutable" is not a reason of parking`, "bad-properties, refused, too-large, unroutable")
 }
 
 func TestParkingShowGivesTheContentOrTheBodyAlone(t *testing.T) {

@@ -61,11 +61,18 @@ published there with confirms.
 	flags.StringVarP(&a.configPath, "config", "c", defaultConfig(), "the router's file (or $CLOUDQUEUE_CONFIG)")
 	flags.StringVar(&a.socket, "socket", "", "the router's admin socket (default: admin.sock in the data-dir of --config)")
 	flags.StringVarP(&a.output, "output", "o", "table", "table, json or yaml")
-	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp)) // fails for an unknown flag alone
+	complete(root, "output", "table", "json", "yaml")
 	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "how long to wait for an answer")
 	root.AddCommand(a.routerCommand(), a.doctorCommand(), a.demoCommand(), a.topologyCommand(), a.statusCommand(),
 		a.parkingCommand(), a.spoolCommand(), a.booksCommand(), a.pkiCommand(), a.versionCommand())
 	return root
+}
+
+// complete offers a flag's values in the shell.
+func complete(c *cobra.Command, flag string, values ...string) {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the command has no such flag
+	}
 }
 
 func defaultConfig() string {

@@ -54,6 +54,7 @@ Without --yes it only says what would be given up, and ends with code 4.`,
 		},
 	}
 	c.Flags().StringVar(&request.Reason, "reason", "", "corrupt, detach or recovery")
+	complete(c, "reason", sortedKeys(voidReasons)...)
 	c.Flags().StringSliceVar(&request.Destinations, "to", nil, "only for these destinations (default: all)")
 	c.Flags().Uint64Var((*uint64)(&request.Generation), "generation", 0, "the lane's generation (default: the present one)")
 	c.Flags().BoolVar(&corrupt, "corrupt", false, "what is corrupt in the store itself")

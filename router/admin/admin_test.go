@@ -245,19 +245,22 @@ func TestACallUnderWayFinishesWhenTheRouterStops(t *testing.T) {
 }
 
 func TestBadRequestsAreRefused(t *testing.T) {
-	handler := NewServer(&fakeRouter{}, nil).Handler()
+	handler := NewServer(&fakeRouter{}, nil).handler()
 	for name, c := range map[string]struct {
 		method, path string
 		body         io.Reader
 		want         int
 	}{
-		"unknown field": {"POST", pathDrop, strings.NewReader(`{"filter":{"everything":true}}`), http.StatusBadRequest},
-		"no JSON":       {"POST", pathDrop, strings.NewReader(`drop all`), http.StatusBadRequest},
-		"two values":    {"POST", pathDrop, strings.NewReader(`{} {}`), http.StatusBadRequest},
-		"nothing":       {"POST", pathDrop, http.NoBody, http.StatusBadRequest},
-		"too large":     {"POST", pathDrop, bytes.NewReader(append([]byte(`{"why":"`), make([]byte, MaxRequest)...)), http.StatusBadRequest},
-		"other method":  {"GET", pathDrop, http.NoBody, http.StatusMethodNotAllowed},
-		"other path":    {"GET", "/v2/status", http.NoBody, http.StatusNotFound},
+		"unknown field":    {"POST", pathDrop, strings.NewReader(`{"filter":{"everything":true}}`), http.StatusBadRequest},
+		"no JSON":          {"POST", pathDrop, strings.NewReader(`drop all`), http.StatusBadRequest},
+		"two values":       {"POST", pathDrop, strings.NewReader(`{} {}`), http.StatusBadRequest},
+		"nothing":          {"POST", pathDrop, http.NoBody, http.StatusBadRequest},
+		"too large":        {"POST", pathDrop, bytes.NewReader(append([]byte(`{"why":"`), make([]byte, MaxRequest)...)), http.StatusBadRequest},
+		"mistyped list":    {"POST", pathParked, strings.NewReader(`{"reason":"too large"}`), http.StatusBadRequest},
+		"mistyped redrive": {"POST", pathRedrive, strings.NewReader(`{"filter":{"reason":"unrouteable"}}`), http.StatusBadRequest},
+		"mistyped drop":    {"POST", pathDrop, strings.NewReader(`{"filter":{"reason":"unrouteable"},"why":"x"}`), http.StatusBadRequest},
+		"other method":     {"GET", pathDrop, http.NoBody, http.StatusMethodNotAllowed},
+		"other path":       {"GET", "/v2/status", http.NoBody, http.StatusNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := httptest.NewRecorder()
@@ -266,6 +269,26 @@ func TestBadRequestsAreRefused(t *testing.T) {
 				t.Errorf("got %d %s, want %d", w.Code, w.Body, c.want)
 			}
 		})
+	}
+}
+
+func TestAReasonThatNothingIsParkedForIsRefusedWithThoseThatThereAre(t *testing.T) {
+	router := &fakeRouter{}
+	client := NewClient(serve(t, router))
+	defer client.Close()
+	for _, reason := range ParkReasons() {
+		if _, err := client.Parked(t.Context(), ParkFilter{Reason: reason}); err != nil {
+			t.Errorf("%s: %v", reason, err)
+		}
+	}
+	_, err := client.Drop(t.Context(), ParkAction{Filter: ParkFilter{Reason: "too large"}, Why: "test"})
+	want := Error{BadRequest, `"too large" is not a reason of parking`, "write one of: bad-properties, refused, too-large, unroutable"}
+	var got *Error
+	if !errors.As(err, &got) || *got != want {
+		t.Errorf("got %#v, want %#v", err, want)
+	}
+	if len(router.asked) != len(ParkReasons()) {
+		t.Errorf("the router was asked to drop: %v", router.asked)
 	}
 }
 

@@ -56,7 +56,7 @@ type InLane struct {
 	Join           federation.Offset     `json:"join"`
 	Done           federation.Offset     `json:"done"`
 	Reserved       federation.Offset     `json:"reserved"`
-	Counters                             //
+	Counters                             // from its journal
 	Unconfirmed    uint64                `json:"unconfirmed"`     // published and not answered by the broker
 	WindowMessages uint64                `json:"window_messages"` // received and not done
 	WindowBytes    uint64                `json:"window_bytes"`

@@ -1,10 +1,25 @@
 package admin
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"cloudqueue/federation"
 )
+
+// Reasons of parking (G9): a fixed set. They stand in the store and are typed by admins: words without a space.
+const (
+	ReasonUnroutable    = "unroutable"     // no queue is bound for it (312)
+	ReasonRefused       = "refused"        // the broker closed the channel over it (406), or the connection (501, 502, 541 …)
+	ReasonTooLarge      = "too-large"      // exceeds the broker's frame or message size, or the route's
+	ReasonBadProperties = "bad-properties" // not valid AMQP properties, or a header of ours that cannot be merged
+)
+
+// ParkReasons are all reasons of parking, in the order of their names.
+func ParkReasons() []string {
+	return []string{ReasonBadProperties, ReasonRefused, ReasonTooLarge, ReasonUnroutable}
+}
 
 // Parked is a message that is parked, without its content.
 type Parked struct {
@@ -31,6 +46,14 @@ type ParkFilter struct {
 	// After is the ID behind which a list goes on; Limit the most that it gives: 0 is DefaultParkLimit, at most MaxParkLimit.
 	After string `json:"after,omitempty"`
 	Limit int    `json:"limit,omitempty"`
+}
+
+// check refuses a reason that nothing is parked for: a mistyped one would seem to say that nothing is parked.
+func (f ParkFilter) check() error {
+	if f.Reason == "" || slices.Contains(ParkReasons(), f.Reason) {
+		return nil
+	}
+	return Errorf(BadRequest, "write one of: "+strings.Join(ParkReasons(), ", "), "%q is not a reason of parking", f.Reason)
 }
 
 // Limits of a list.

@@ -48,7 +48,7 @@ func (s *Server) Run(ctx context.Context, path string) error {
 		return fmt.Errorf("admin socket %s: %w", path, err)
 	}
 	server := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: headTimeout, ReadTimeout: callTimeout, WriteTimeout: 2 * callTimeout,
+		Handler: s.handler(), ReadHeaderTimeout: headTimeout, ReadTimeout: callTimeout, WriteTimeout: 2 * callTimeout,
 		MaxHeaderBytes: 16 << 10, ConnContext: withUser, ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}
 	done := make(chan error, 1)
@@ -126,8 +126,8 @@ func (l removeOnClose) Close() error {
 	return err
 }
 
-// Handler serves the calls; it is exported for tests and for other transports.
-func (s *Server) Handler() http.Handler {
+// handler serves the calls.
+func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+pathStatus, call(s, func(ctx context.Context, _ struct{}) (*Status, error) { return s.service.Status(ctx) }))
 	mux.Handle("GET "+pathBooks, call(s, func(ctx context.Context, _ struct{}) (*Books, error) {
@@ -138,6 +138,9 @@ func (s *Server) Handler() http.Handler {
 		return books, err
 	}))
 	mux.Handle("POST "+pathParked, call(s, func(ctx context.Context, f ParkFilter) (*ParkedList, error) {
+		if err := f.check(); err != nil {
+			return nil, err
+		}
 		list, err := s.service.Parked(ctx, f)
 		if err == nil && list.Parked == nil {
 			list.Parked = []Parked{} // [] and not null for who reads the JSON
@@ -149,10 +152,16 @@ func (s *Server) Handler() http.Handler {
 	}))
 	mux.Handle("POST "+pathRedrive, call(s, func(ctx context.Context, a ParkAction) (*ParkResult, error) {
 		a.Who = who(ctx, a.Who)
+		if err := a.Filter.check(); err != nil {
+			return nil, err
+		}
 		return s.service.Redrive(ctx, a)
 	}))
 	mux.Handle("POST "+pathDrop, call(s, func(ctx context.Context, a ParkAction) (*ParkResult, error) {
 		a.Who = who(ctx, a.Who)
+		if err := a.Filter.check(); err != nil {
+			return nil, err
+		}
 		return s.service.Drop(ctx, a)
 	}))
 	mux.Handle("POST "+pathVoid, call(s, func(ctx context.Context, r VoidRequest) (*VoidResult, error) {

@@ -8,7 +8,11 @@ import (
 // Service is what the admin channel serves: the router.
 //
 // Methods may be called from several goroutines at once. They answer from memory or within their context. An error that is
-// an *Error tells the caller what to do; any other one is shown as "internal". An error of Redrive, Drop or Void means "unknown": the caller looks again before it repeats the word. Repeating is harmless: each word has its effect once.
+// an *Error tells the caller what to do; any other one is shown as "internal".
+//
+// An error of Redrive, Drop or Void means "unknown": the caller looks again before it repeats the word. Repeating a Drop or
+// a Void is harmless: the word has its effect once. A Redrive that was cut off between the publish and the commit that ends
+// the parking publishes again when it is repeated, flagged as every redrive.
 type Service interface {
 	Status(ctx context.Context) (*Status, error)
 	Books(ctx context.Context) (*Books, error)
