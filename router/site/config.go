@@ -71,8 +71,8 @@ type LogConfig struct {
 // AdminSocket is the path of the admin channel.
 func (c *Config) AdminSocket() string { return filepath.Join(c.DataDir, "admin.sock") }
 
-// LastGoodTopology is the path of the copy of the topology that survives etcd.
-func (c *Config) LastGoodTopology() string { return filepath.Join(c.DataDir, "topology.yaml") }
+// LastGoodTopology is the path of the copy of the topology that survives etcd. Nobody gives that name to a file of his own.
+func (c *Config) LastGoodTopology() string { return filepath.Join(c.DataDir, "topology.last-good.yaml") }
 
 // Defaults of the file.
 const (

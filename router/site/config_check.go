@@ -176,7 +176,21 @@ func (p *configParser) fillTopology() {
 		p.missing("topology.file", "topology: {file: PATH}")
 	default:
 		p.out.TopologyFile = p.path(p.in.Topology.File)
+		if resolved(p.out.TopologyFile) == resolved(p.out.LastGoodTopology()) {
+			p.file.Report("topology.file", "a path outside of data-dir", "the router keeps its own last good copy there and would write over the file")
+		}
 	}
+}
+
+// resolved follows the symbolic links of a path as far as it exists.
+func resolved(path string) string {
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		return whole
+	}
+	if folder := filepath.Dir(path); folder != path {
+		return filepath.Join(resolved(folder), filepath.Base(path))
+	}
+	return path
 }
 
 func (p *configParser) fillEtcd(in *etcdSchema) {

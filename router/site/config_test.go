@@ -145,6 +145,36 @@ func TestConfigSaysWhereEachMistakeIsAndWhatToWrite(t *testing.T) {
 	}
 }
 
+func TestConfigRefusesATopologyFileThatTheLastGoodCopyWouldReplace(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"link.yaml": filepath.Join(data, "topology.last-good.yaml"), "other": data} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parse := func(file string) error {
+		_, err := ParseConfig(filepath.Join(dir, "router.yaml"), []byte(strings.Replace(good, "{file: topology.yaml}", "{file: "+file+"}\ndata-dir: data", 1)))
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(data, "topology.last-good.yaml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"data/topology.last-good.yaml", "data/../data/topology.last-good.yaml", "other/topology.last-good.yaml", "link.yaml"} {
+		if err := parse(file); err == nil || !strings.Contains(err.Error(), "topology.file: the router keeps its own last good copy there") {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	for _, file := range []string{"data/topology.yaml", "topology.last-good.yaml"} {
+		if err := parse(file); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
 func TestConfigReportsAllMistakesAtOnceInTheOrderOfTheFile(t *testing.T) {
 	_, err := ParseConfig("r.yaml", []byte("sight: ams\nlog: {level: loud}\nbroker: {url: x}\nstore: {quota: 1}\n"))
 	var problems yamlfile.Problems

@@ -110,7 +110,7 @@ func TestTheQueueOfARemovedRouteDrainsThoughTheLastGoodCopyIsLost(t *testing.T) 
 		t.Fatal(err)
 	}
 	ams.publishOn(client, "more", 11, 20)
-	if err := os.Remove(filepath.Join(ams.dir(), "data", "topology.yaml")); err != nil {
+	if err := os.Remove(filepath.Join(ams.dir(), "data", "topology.last-good.yaml")); err != nil {
 		t.Fatal(err)
 	}
 
