@@ -119,18 +119,30 @@ func (n *neighbour) welcome(ctx context.Context, o *opening, hello federation.He
 		return nil, r
 	}
 	defer n.contended()
-	if r := n.e.greet(ctx, hello); r != nil {
-		return nil, r
+	if err := n.ready(ctx, hello); err != nil {
+		return nil, err
 	}
-	n.retire(hello.Boot)
 	if err := n.e.acknowledge(o, hello); err != nil {
 		return nil, err
 	}
 	link := newLink(n, o, hello, false)
-	if err := n.install(link); err != nil {
+	if err := n.install(ctx, link); err != nil {
 		return nil, err
 	}
 	return link, nil
+}
+
+// ready greets a peer, and lets the links that must end before it hears OK do so.
+func (n *neighbour) ready(ctx context.Context, hello federation.Hello) error {
+	ctx, cancel := context.WithTimeout(ctx, n.e.cfg.GreetTimeout)
+	defer cancel()
+	if err := n.endOf(ctx, n.before); err != nil {
+		return err
+	}
+	if r := n.e.greet(ctx, hello); r != nil {
+		return r
+	}
+	return n.retire(ctx, hello.Boot)
 }
 
 // acceptSecond is the accepting side of a link's second connection.

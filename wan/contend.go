@@ -1,6 +1,8 @@
 package wan
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"cloudqueue/federation"
@@ -36,24 +38,41 @@ func (n *neighbour) contended() {
 }
 
 // retire ends the link of another process of the peer, which a newer one has just fenced: it must not say anything after the newer one has heard OK.
-func (n *neighbour) retire(newer federation.BootID) {
+func (n *neighbour) retire(ctx context.Context, newer federation.BootID) error {
 	if l := n.current(); l != nil && l.hello.Boot != newer {
-		l.end(errReplaced)
-		<-l.done
+		return n.replace(ctx, l)
 	}
+	return nil
 }
 
 var errReplaced = &closeError{codeDuplicate, "", "replaced by a newer link"}
 
+// replace ends a link for its successor. A Handler.Down that hangs is waited for no longer than a greeting: the successor is given up then, and comes again.
+func (n *neighbour) replace(ctx context.Context, old *Link) error {
+	ctx, cancel := context.WithTimeout(ctx, n.e.cfg.GreetTimeout)
+	defer cancel()
+	old.end(errReplaced)
+	return n.endOf(ctx, old)
+}
+
+// endOf waits for the end of a link.
+func (n *neighbour) endOf(ctx context.Context, old *Link) error {
+	if old.wait(ctx) == nil {
+		return nil
+	}
+	return &closeError{codeOverload, "link-ending", fmt.Sprintf("the link before it has not ended at %s", n.e.cfg.Site)}
+}
+
 // install makes l the link, after the end of the one before it.
-func (n *neighbour) install(l *Link) error {
+func (n *neighbour) install(ctx context.Context, l *Link) error {
 	for {
 		old, err := n.tryInstall(l)
 		if err != nil || old == nil {
 			return err
 		}
-		old.end(errReplaced)
-		<-old.done
+		if err := n.replace(ctx, old); err != nil {
+			return err
+		}
 	}
 }
 

@@ -61,19 +61,19 @@ func (d *drain) byPeer() bool {
 
 // Drain ends the link without losing anything: no more copies are taken on either side, both wait for the answers to what they sent, then the link closes.
 // It returns nil when that is done, after Handler.Down; when ctx ends first it closes the link all the same (what is unanswered gets LinkLost) and returns the context's
-// error. ErrLinkDown: the link ended before it was drained. It must not be called from a method of Handler.
+// error, after Handler.Down unless that hangs. ErrLinkDown: the link ended before it was drained. It must not be called from a method of Handler.
 func (l *Link) Drain(ctx context.Context) error {
 	return l.drainFor(ctx, "asked by "+string(l.n.e.cfg.Site))
 }
 
 func (l *Link) drainFor(ctx context.Context, reason string) error {
 	l.askDrain(reason)
-	select {
-	case <-l.done:
-	case <-ctx.Done():
+	if err := l.wait(ctx); err != nil {
 		l.end(&closeError{codeDrained, "", "the link was not drained in time"})
-		<-l.done
-		return ctx.Err()
+		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), linger)
+		defer cancel()
+		l.wait(bound)
+		return err
 	}
 	if _, _, complete := l.drain.state(); !complete {
 		return ErrLinkDown

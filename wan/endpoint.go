@@ -31,7 +31,8 @@ type Endpoint struct {
 
 	mu         sync.Mutex // SetPeers, Status and connections that come in meet here
 	neighbours map[federation.SiteID]*neighbour
-	sites      map[federation.SiteID]int // accepted connections by site
+	leaving    map[federation.SiteID]*Link // of peers that were removed: the last link, until it has ended
+	sites      map[federation.SiteID]int   // accepted connections by site
 
 	tasks sync.WaitGroup // accepted connections and dial loops
 }
@@ -43,7 +44,7 @@ func New(cfg Config) (*Endpoint, error) {
 	}
 	cfg.fill()
 	e := &Endpoint{cfg: cfg, logger: cfg.Logger, socket: cfg.Conn, changed: make(chan struct{}, 1), neighbours: map[federation.SiteID]*neighbour{},
-		sites: map[federation.SiteID]int{}}
+		leaving: map[federation.SiteID]*Link{}, sites: map[federation.SiteID]int{}}
 	e.doorman = newDoorman(&e.refused)
 	if e.socket == nil {
 		socket, err := net.ListenPacket("udp", cfg.Listen)
@@ -100,22 +101,27 @@ func (e *Endpoint) startDialling() {
 	}
 }
 
-// SetPeers replaces the set of peers. The links of those that are not in it any more are closed. It may be called at any time.
+// SetPeers replaces the set of peers. The links of those that are not in it any more are closed; a peer that is added again is linked when its link of before is
+// down. It may be called at any time.
 func (e *Endpoint) SetPeers(peers []Peer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	maps.DeleteFunc(e.leaving, func(_ federation.SiteID, l *Link) bool { return l.over() })
 	keep := map[federation.SiteID]bool{}
 	for _, p := range peers {
 		if keep[p.Site] = true; e.neighbours[p.Site] != nil {
 			e.neighbours[p.Site].set(p)
 		} else {
-			e.neighbours[p.Site] = newNeighbour(e, p)
+			e.neighbours[p.Site] = newNeighbour(e, p, e.leaving[p.Site])
 		}
 	}
 	for site, n := range e.neighbours {
 		if !keep[site] {
 			delete(e.neighbours, site)
-			n.cancel()
+			n.cancel() // no link comes up from here on
+			if l := n.current(); l != nil {
+				e.leaving[site] = l
+			}
 		}
 	}
 	poke(e.changed)

@@ -138,6 +138,29 @@ func (l *Link) Done() <-chan struct{} { return l.done }
 
 func (l *Link) end(err error) { l.first.end(err) }
 
+// over tells whether Handler.Down has returned.
+func (l *Link) over() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait waits until Handler.Down has returned, and gives the context's error when that ends first. No link is over.
+func (l *Link) wait(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // run is the life of an installed link: it returns after Handler.Down. When ctx ends it closes the link.
 func (l *Link) run(ctx context.Context) {
 	e := l.n.e

@@ -28,6 +28,7 @@ type neighbour struct {
 	wake      chan struct{} // capacity 1: something changed that the dial loop looks at
 	handshake chan struct{} // capacity 1: held by the accepted handshake that may become the link
 	started   bool          // the dial loop runs; Run's own
+	before    *Link         // of the same peer when it was removed and added again: no link comes up before its end; nil: none
 	refused   tally
 	verdicts  tally
 	traffic   struct{ sentFrames, sentBytes, receivedFrames, receivedBytes atomic.Uint64 }
@@ -63,8 +64,8 @@ func (a *attempt) drop() {
 	a.cancel()
 }
 
-func newNeighbour(e *Endpoint, p Peer) *neighbour {
-	n := &neighbour{e: e, site: p.Site, peer: p, wake: make(chan struct{}, 1), handshake: make(chan struct{}, 1), since: time.Now()}
+func newNeighbour(e *Endpoint, p Peer, before *Link) *neighbour {
+	n := &neighbour{e: e, site: p.Site, peer: p, before: before, wake: make(chan struct{}, 1), handshake: make(chan struct{}, 1), since: time.Now()}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.next = time.Now().Add(n.patience(e.cfg.HeadStart))
 	return n
@@ -98,6 +99,7 @@ func (n *neighbour) set(p Peer) {
 func (n *neighbour) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	n.before.wait(n.ctx)
 	for n.ctx.Err() == nil {
 		ctx, cancel := context.WithCancel(n.ctx)
 		a, wait := n.turn(cancel)
@@ -141,7 +143,7 @@ func (n *neighbour) dial(ctx context.Context, a *attempt) {
 	}
 	hello.LinkID = id // whatever the peer made of it
 	link := newLink(n, o, hello, true)
-	if err := n.install(link); err != nil {
+	if err := n.install(ctx, link); err != nil {
 		o.close(codeDuplicate, err.Error())
 		n.failed(a, err)
 		return

@@ -150,6 +150,7 @@ type recorder struct {
 	greet    func(ctx context.Context, h federation.Hello) (federation.Verdict, string) // instead of greeting
 	hold     bool                                                                       // copies are not answered
 	verdict  func(c federation.Copy) federation.Verdict                                 // nil: OK
+	ending   func()                                                                     // what Down does first
 	events   []string
 	hellos   []federation.Hello
 	ups      []*Link
@@ -178,6 +179,12 @@ func (r *recorder) Up(l *Link) {
 }
 
 func (r *recorder) Down(l *Link, reason error) {
+	r.mu.Lock()
+	ending := r.ending
+	r.mu.Unlock()
+	if ending != nil {
+		ending()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.downs = append(r.downs, reason)
