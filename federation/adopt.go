@@ -9,8 +9,8 @@ type Adoption uint8
 const (
 	// AdoptedFresh: the lane is new to this destination; it begins at join, unflagged.
 	AdoptedFresh Adoption = iota
-	// AdoptedLoss: an earlier store of this destination served the lane: it goes on after the receipt, with its counters,
-	// flagged up to the last offset that was assigned. What that store had parked is lost, and is to be said.
+	// AdoptedLoss: an earlier store of this destination served the lane: it goes on after the receipt, with its
+	// counters, flagged up to the last offset that was assigned. What that store had parked is lost, and is to be said.
 	AdoptedLoss
 	// AdoptedGap: offsets before a later join, or voided ones, were passed and counted.
 	AdoptedGap
@@ -31,7 +31,8 @@ func (s *JournalState) Adopt(a Sync) Adoption {
 		return s.adoptGap(a)
 	}
 	s.known = true
-	// A store that was answered first and yet has a receipt served the lane and lost its journal since: it is no new one.
+	// A store that was answered first and yet has a receipt served the lane and lost its journal since: it is no new
+	// one.
 	fresh := a.FirstStore && !a.HasReceipt
 	if fresh {
 		s.begin(a.Join, a.Join-1, a.Join-1)
@@ -46,7 +47,8 @@ func (s *JournalState) Adopt(a Sync) Adoption {
 	return AdoptedLoss
 }
 
-// begin makes a journal in which nothing was taken: done is finished, and up to reserved an earlier store may have published.
+// begin makes a journal in which nothing was taken: done is finished, and up to reserved an earlier store may have
+// published.
 func (s *JournalState) begin(join, done, reserved Offset) {
 	s.mark.Join, s.mark.Done, s.mark.Reserved = join, done, max(reserved, done)
 	s.last, s.flagTo = done, s.mark.Reserved
@@ -87,7 +89,8 @@ func (s *JournalState) adoptGap(a Sync) Adoption {
 	return AdoptedGap
 }
 
-// addVoids notes the voided spans that are for this destination. What is right above done is passed; the others wait for what is below them.
+// addVoids notes the voided spans that are for this destination. What is right above done is passed; the others wait
+// for what is below them.
 func (s *JournalState) addVoids(a Sync) {
 	for _, v := range a.Voids {
 		if len(v.Destinations) == 0 || slices.Contains(v.Destinations, a.Destination) {

@@ -65,8 +65,8 @@ type Batch struct {
 func (b *Batch) Bytes() []byte { return b.bytes }
 
 // Seal makes a batch of entries: h gives Lane, Generation, First, SealEpoch, SealedAt, Destinations and Extensions. The
-// preferred codec is tried; CodecNone is used when it does not make the body smaller. ErrTooLarge: too many entries, a raw
-// body or a header over its limit; any other error: a value that no batch may have.
+// preferred codec is tried; CodecNone is used when it does not make the body smaller. ErrTooLarge: too many entries, a
+// raw body or a header over its limit; any other error: a value that no batch may have.
 func Seal(h Header, entries []Entry, preferred Codec, coder *Coder) (*Batch, error) {
 	b, err := seal(h, entries, preferred, coder)
 	if err != nil {
@@ -161,7 +161,8 @@ func variableSize(h *Header) int {
 	return n
 }
 
-// ParseBatch checks a batch's header and both CRCs, decodes nothing, and keeps b. Errors wrap ErrCorrupt, ErrUnknownCritical or ErrVersion.
+// ParseBatch checks a batch's header and both CRCs, decodes nothing, and keeps b. Errors wrap ErrCorrupt,
+// ErrUnknownCritical or ErrVersion.
 func ParseBatch(b []byte) (*Batch, error) {
 	header, _, err := splitBatch(b)
 	if err != nil {

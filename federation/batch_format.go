@@ -40,8 +40,9 @@ import (
 //	92   4     CRC32C             of bytes 0–91 and the variable part with its TLVs
 //	96   var   lane, destinations (n ≤ 48, none twice), TLVs (tlv.go)
 //
-// Length and CRCs are right or the batch is refused with ErrCorrupt; nothing is decoded for that, so that a relay checks
-// what it passes on. Version 1 is the only one. (docs/design.md section 13, Batch header; CRC32C: RFC 3720 appendix B.4.)
+// Length and CRCs are right or the batch is refused with ErrCorrupt; nothing is decoded for that, so that a relay
+// checks what it passes on. Version 1 is the only one. (docs/design.md section 13, Batch header; CRC32C: RFC 3720
+// appendix B.4.)
 const (
 	batchMagic    = "CQB1"
 	batchVersion  = 1

@@ -6,8 +6,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// BenchmarkSeal1KiBx64Zstd is the hot path of the origin; bytes/msg is what crosses the WAN. The levels of zstd are there
-// because zstdLevel rests on them.
+// BenchmarkSeal1KiBx64Zstd is the hot path of the origin; bytes/msg is what crosses the WAN. The levels of zstd are
+// there because zstdLevel rests on them.
 func BenchmarkSeal1KiBx64Zstd(b *testing.B) {
 	for _, level := range []zstd.EncoderLevel{zstd.SpeedFastest, zstd.SpeedDefault, zstd.SpeedBetterCompression} {
 		b.Run(level.String(), func(b *testing.B) { benchmarkSeal(b, CodecZstd, level) })

@@ -2,8 +2,8 @@ package federation
 
 // Source tells what a route takes from the local broker.
 type Source struct {
-	// Queue is drained. With Exchange it is the router's own durable queue (cq.out.<route id>), declared and bound by the router;
-	// alone it is a queue of somebody else's, which must exist.
+	// Queue is drained. With Exchange it is the router's own durable queue (cq.out.<route id>), declared and bound by
+	// the router; alone it is a queue of somebody else's, which must exist.
 	Queue    string
 	Exchange string
 	Keys     []string // binding patterns; used with Exchange

@@ -7,7 +7,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// zstdLevel is chosen by BenchmarkSeal1KiBx64Zstd. Sealing batches of 64 cloud events of 1 KiB (sim/load), 2 cores of an AMD EPYC:
+// zstdLevel is chosen by BenchmarkSeal1KiBx64Zstd. Sealing batches of 64 cloud events of 1 KiB (sim/load), 2 cores of
+// an AMD EPYC:
 //
 //	fastest   2.7 µs and 268 bytes a message        of 512: 3.5 µs, 253 bytes
 //	default   3.4 µs and 261 bytes                          5.3 µs, 248 bytes
@@ -16,7 +17,8 @@ import (
 // Why not default: 2.6 % fewer bytes cost 29 % more CPU, and sealing is the largest part of what a router computes.
 const zstdLevel = zstd.SpeedFastest
 
-// maxKept is the largest buffer that a Coder keeps between calls. Most batches are far smaller; a coder that met one of 16 MiB must not hold on to 32.
+// maxKept is the largest buffer that a Coder keeps between calls. Most batches are far smaller; a coder that met one of
+// 16 MiB must not hold on to 32.
 const maxKept = 1 << 20
 
 // maxNames bounds the strings that a Coder shares between the entries it opens.
@@ -50,7 +52,8 @@ func newCoder(level zstd.EncoderLevel) (*Coder, error) {
 	return &Coder{compressor: compressor, decompressor: decompressor, names: make(map[string]string)}, nil
 }
 
-// compress gives raw's encoding, or raw itself with CodecNone where that is not smaller. The result is good until the next call.
+// compress gives raw's encoding, or raw itself with CodecNone where that is not smaller. The result is good until the
+// next call.
 func (c *Coder) compress(raw []byte, preferred Codec) ([]byte, Codec, error) {
 	var body []byte
 	switch preferred {
@@ -84,8 +87,8 @@ func (c *Coder) decompress(body []byte, codec Codec, rawLength int) ([]byte, err
 }
 
 func (c *Coder) decompressZstd(body []byte, rawLength int) ([]byte, error) {
-	// The frame must say its length, and say the right one: without it DecodeAll grows the buffer before it sees that the cap is
-	// exceeded, and prints to stderr.
+	// The frame must say its length, and say the right one: without it DecodeAll grows the buffer before it sees that
+	// the cap is exceeded, and prints to stderr.
 	var h zstd.Header
 	if err := h.Decode(body); err != nil || !h.HasFCS || h.FrameContentSize != uint64(rawLength) {
 		return nil, fmt.Errorf("%w: zstd frame of %d bytes (told: %t), header says %d (%v)", ErrCorrupt, h.FrameContentSize, h.HasFCS, rawLength, err)

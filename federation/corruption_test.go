@@ -42,8 +42,8 @@ func TestEveryFlippedBitOfABatchIsRefused(t *testing.T) {
 	}
 }
 
-// What a relay with bad memory could do: CRCs that fit, contents that do not. (Some bits of a compressed body mean nothing: the
-// entries are then the same.)
+// What a relay with bad memory could do: CRCs that fit, contents that do not. (Some bits of a compressed body mean
+// nothing: the entries are then the same.)
 func TestOpenUnderAFreshCRCGivesWhatWasSealedOrNothing(t *testing.T) {
 	coder := mustCoder(t)
 	for name, codec := range codecs {

@@ -6,8 +6,8 @@
 //	Ledger: sent, receipted, ◀─── ACK frame ───  PositionWindow: what may wait here
 //	repair due               ◀── RECEIPT frame ─ JournalState: what may be published, what is done
 //
-// Everything here is pure: no I/O, no goroutine, no clock, no log. What needs the time takes it as an argument. Nothing here is
-// safe for concurrent use unless it says so: one goroutine owns each piece of state.
+// Everything here is pure: no I/O, no goroutine, no clock, no log. What needs the time takes it as an argument. Nothing
+// here is safe for concurrent use unless it says so: one goroutine owns each piece of state.
 //
 // Words (docs/design.md section 2 has all of them):
 //
@@ -25,9 +25,10 @@
 // limits.go; a damaged batch is never opened to something else; every list and window is bounded; what state
 // machines say is by the rules that sim/model checks (G1, G2, G3, G14).
 //
-// What it does not do: it moves no bytes (wan), stores none (router/spool), talks to no broker (localbroker), and decides
-// no route (topology). The router asks it and acts.
+// What it does not do: it moves no bytes (wan), stores none (router/spool), talks to no broker (localbroker), and
+// decides no route (topology). The router asks it and acts.
 //
-// Start reading with message.go, entry.go and batch.go for the vocabulary, fields.go and batch_format.go for the bytes (docs/formats.md
-// tells them in prose), ledger.go and journal.go for the protocol. protocol_test.go runs both ends against each other.
+// Start reading with message.go, entry.go and batch.go for the vocabulary, fields.go and batch_format.go for the bytes
+// (docs/formats.md tells them in prose), ledger.go and journal.go for the protocol. protocol_test.go runs both ends
+// against each other.
 package federation

@@ -134,7 +134,8 @@ func (e *Entry) knownTLVs() []TLV {
 	return list
 }
 
-// ParseEntry reads an entry and returns what follows it. Properties and body share b. Errors wrap ErrCorrupt or ErrUnknownCritical.
+// ParseEntry reads an entry and returns what follows it. Properties and body share b. Errors wrap ErrCorrupt or
+// ErrUnknownCritical.
 func ParseEntry(b []byte) (Entry, []byte, error) {
 	r := reader{b: b}
 	e := r.entry(func(p []byte) string { return string(p) })

@@ -15,7 +15,8 @@ import (
 //   - a length is checked against its limit and against the bytes that are there before anything is allocated for it;
 //   - one value has one encoding: what a decoder takes, the encoder gives back byte for byte.
 
-// maxMillis is the last millisecond of the year 9999: times and durations stay inside time.Time and time.Duration in nanoseconds / 1e6.
+// maxMillis is the last millisecond of the year 9999: times and durations stay inside time.Time and time.Duration in
+// nanoseconds / 1e6.
 const (
 	maxMillis         = 253402300799999
 	maxDurationMillis = math.MaxInt64 / int64(time.Millisecond)

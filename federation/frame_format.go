@@ -17,10 +17,11 @@ import "fmt"
 //	6    2     zero     0                                refuses: ErrCorrupt
 //
 // A payload ends with TLVs (tlv.go), but for COPY, whose sidecar has them. Inside a payload a structure that has an end
-// of its own stands behind its length. ErrCorrupt and ErrUnknownCritical end the connection: the stream has no next frame
-// to be found. (docs/design.md section 13, Wire.)
+// of its own stands behind its length. ErrCorrupt and ErrUnknownCritical end the connection: the stream has no next
+// frame to be found. (docs/design.md section 13, Wire.)
 
-// FrameHeaderSize is the bytes before a frame's payload: payload length u32, type u8, flags u8 (bit 0: critical, a reader that does not know the type closes the connection), zero u16.
+// FrameHeaderSize is the bytes before a frame's payload: payload length u32, type u8, flags u8 (bit 0: critical, a
+// reader that does not know the type closes the connection), zero u16.
 const FrameHeaderSize = 8
 
 const frameCritical = 1 << 0
@@ -71,8 +72,8 @@ func maxPayload(t FrameType) uint32 {
 	return MaxControlFrame
 }
 
-// ParseFrame reads the payload of a frame; Copy.Batch shares it, nothing else does. An unknown type that is not critical
-// gives nil, nil. Errors wrap ErrCorrupt, ErrUnknownCritical or ErrVersion.
+// ParseFrame reads the payload of a frame; Copy.Batch shares it, nothing else does. An unknown type that is not
+// critical gives nil, nil. Errors wrap ErrCorrupt, ErrUnknownCritical or ErrVersion.
 func ParseFrame(h FrameHeader, payload []byte) (Frame, error) {
 	r := reader{b: payload}
 	r.refuse(uint64(len(payload)) != uint64(h.Length), "%d bytes of payload, header says %d", len(payload), h.Length)
@@ -119,8 +120,8 @@ func (r *reader) frame(h FrameHeader) Frame {
 	return nil
 }
 
-// AppendFrame appends header and payload. A Copy's batch is appended too; AppendCopyHead leaves it out, for senders that
-// write it by itself. ErrTooLarge: over a limit; any other error: a value that no frame may have.
+// AppendFrame appends header and payload. A Copy's batch is appended too; AppendCopyHead leaves it out, for senders
+// that write it by itself. ErrTooLarge: over a limit; any other error: a value that no frame may have.
 func AppendFrame(dst []byte, f Frame) ([]byte, error) {
 	w := writer{b: dst}
 	w.frameHeader(f.Type())

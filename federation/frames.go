@@ -119,7 +119,8 @@ type Window struct {
 	Extensions  []TLV
 }
 
-// SyncReq asks the other end for its durable word on a lane. From destination to origin it asks for a Sync; from origin to destination for a Receipt.
+// SyncReq asks the other end for its durable word on a lane. From destination to origin it asks for a Sync; from origin
+// to destination for a Receipt.
 type SyncReq struct {
 	Nonce       uint64
 	Lane        Lane

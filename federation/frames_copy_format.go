@@ -9,8 +9,8 @@ import "time"
 //	 │ number   │ sidecar length   │ sidecar │ batch, to the end   │
 //	 └──────────┴──────────────────┴─────────┴─────────────────────┘
 //
-// Numbers are per stream, from 1, dense; 0 is refused. The sidecar takes ≤ MaxSidecar bytes. The batch is not looked into:
-// ParseBatch does that.
+// Numbers are per stream, from 1, dense; 0 is refused. The sidecar takes ≤ MaxSidecar bytes. The batch is not looked
+// into: ParseBatch does that.
 
 func (w *writer) copyHead(c *Copy) {
 	if c.Number == 0 {

@@ -12,8 +12,9 @@ package federation
 //	 │ zero 4  │ lane │ known generation 8 │ n u8 │ n × {destination, next wanted 8, window 4, store 16, born 8} │ verdict │ text │ TLVs │
 //	 └─────────┴──────┴────────────────────┴──────┴───────────────────────────────────────────────────────────────┴─────────┴──────┴──────┘
 //
-// The first four bytes are reserved for a short id of the lane: zero in version 1, whose frames name the whole lane; another value is
-// refused with ErrUnknownCritical. n ≤ 48. The verdict is OK, or says why nothing of the lane is taken (NO_GRANT, TOPOLOGY_OLD …), and the text what to do.
+// The first four bytes are reserved for a short id of the lane: zero in version 1, whose frames name the whole lane;
+// another value is refused with ErrUnknownCritical. n ≤ 48. The verdict is OK, or says why nothing of the lane is taken
+// (NO_GRANT, TOPOLOGY_OLD …), and the text what to do.
 
 func (w *writer) laneOpen(o *LaneOpen) {
 	w.u32(0) // reserved

@@ -18,9 +18,9 @@ import (
 // been published, so it is published flagged; above reserved nothing was, so it is not flagged. That is true as long as
 // the mark is durable before the first publish of what it reserves, which Take sees to.
 //
-// The router takes offsets in order (Take), publishes, and tells how each ended (End, Fail) in any order; it commits Mark
-// whenever Changed, and tells when it is durable (Committed). Acks and receipts are made of Durable alone. One goroutine
-// at a time may use it.
+// The router takes offsets in order (Take), publishes, and tells how each ended (End, Fail) in any order; it commits
+// Mark whenever Changed, and tells when it is durable (Committed). Acks and receipts are made of Durable alone. One
+// goroutine at a time may use it.
 type JournalState struct {
 	known   bool
 	stopped bool
@@ -75,21 +75,22 @@ const (
 	StepPast
 	// StepReserve: it is above the durable reserved: Reserve, commit Mark, then take it.
 	StepReserve
-	// StepWait: it is not the next one, or limit offsets are unfinished, or a failed one is to be published again first (else a
-	// higher offset would appear before it, G2), or a void begins here and something below it is unfinished, or there is no
-	// journal yet, or the state is stopped.
+	// StepWait: it is not the next one, or limit offsets are unfinished, or a failed one is to be published again first
+	// (else a higher offset would appear before it, G2), or a void begins here and something below it is unfinished, or
+	// there is no journal yet, or the state is stopped.
 	StepWait
 	// StepConflict: it is sealed earlier than what was last taken: hold, answer CONFLICT.
 	StepConflict
 )
 
-// NewJournalState makes the state of a destination without a journal: it has to ask SYNC and Adopt the answer first. At most limit offsets are between done and the last taken.
+// NewJournalState makes the state of a destination without a journal: it has to ask SYNC and Adopt the answer first. At
+// most limit offsets are between done and the last taken.
 func NewJournalState(limit int) *JournalState {
 	return &JournalState{limit: max(limit, 1), parked: map[Offset]struct{}{}, voids: NewSpanSet(MaxVoids)}
 }
 
-// RestoreJournal makes the state after a restart, from the durable mark and the offsets parked without UNPARK. It returns an
-// error when the mark contradicts itself.
+// RestoreJournal makes the state after a restart, from the durable mark and the offsets parked without UNPARK. It
+// returns an error when the mark contradicts itself.
 func RestoreJournal(j Journal, parked []Offset, limit int) (*JournalState, error) {
 	if wrong := j.valid(); wrong != "" {
 		return nil, fmt.Errorf("restore journal: %w: %s", ErrCorrupt, wrong)
@@ -113,11 +114,12 @@ func (s *JournalState) Known() bool { return s.known }
 // Next is the next offset to take.
 func (s *JournalState) Next() Offset { return s.last + 1 }
 
-// Unfinished is the number of offsets between done and the last taken, whether their outcome is still to come or has come out of order.
+// Unfinished is the number of offsets between done and the last taken, whether their outcome is still to come or has
+// come out of order.
 func (s *JournalState) Unfinished() int { return len(s.slots) }
 
-// Look says what Take would, and changes nothing: who looks, publishes and takes only what was handed to the broker leaves no offset
-// taken that certainly was not published.
+// Look says what Take would, and changes nothing: who looks, publishes and takes only what was handed to the broker
+// leaves no offset taken that certainly was not published.
 func (s *JournalState) Look(n Offset, seal Epoch) Step {
 	switch {
 	case s.known && n <= s.last:
@@ -139,8 +141,8 @@ func (s *JournalState) Look(n Offset, seal Epoch) Step {
 	return StepPublish
 }
 
-// Take takes offset n, of a batch sealed in epoch seal that Judge let pass, and says what to do with it. Only StepPublish,
-// StepFlagged and StepParked take it; after the others nothing has changed.
+// Take takes offset n, of a batch sealed in epoch seal that Judge let pass, and says what to do with it. Only
+// StepPublish, StepFlagged and StepParked take it; after the others nothing has changed.
 func (s *JournalState) Take(n Offset, seal Epoch) Step {
 	step := s.Look(n, seal)
 	switch step {
@@ -173,8 +175,9 @@ func (s *JournalState) End(n Offset, end End) bool {
 	return true
 }
 
-// Fail records that a publish did not end well (nacked, returned by an alarm, channel closed): the broker may hold a copy, so it is
-// published again, flagged: Retry. It returns false, and changes nothing, for an offset that waits for no outcome.
+// Fail records that a publish did not end well (nacked, returned by an alarm, channel closed): the broker may hold a
+// copy, so it is published again, flagged: Retry. It returns false, and changes nothing, for an offset that waits for
+// no outcome.
 func (s *JournalState) Fail(n Offset) bool {
 	at := s.at(n)
 	if at == nil || at.state != slotTaken {
@@ -239,8 +242,8 @@ func (s *JournalState) setDone(done Offset) {
 	s.last = max(s.last, done)
 }
 
-// pass moves done to an offset without taking those between, which counter counts; what is parked among them stays counted
-// as that. The seal epochs of what is passed are not known, so none below is remembered.
+// pass moves done to an offset without taking those between, which counter counts; what is parked among them stays
+// counted as that. The seal epochs of what is passed are not known, so none below is remembered.
 func (s *JournalState) pass(to Offset, counter *uint64) {
 	*counter += uint64(to - s.mark.Done)
 	for n := range s.parked {

@@ -247,8 +247,8 @@ func (w *laneWorld) syncLog(t *rapid.T, upTo int) {
 	w.ackFrames(t)
 }
 
-// crash ends the destination's process: the broker still takes some of what is in the socket, the disk has a prefix of the
-// log that holds at least what was durable.
+// crash ends the destination's process: the broker still takes some of what is in the socket, the disk has a prefix of
+// the log that holds at least what was durable.
 func (w *laneWorld) crash(t *rapid.T, appear, log int) {
 	for _, p := range w.socket[:appear] {
 		w.appear(t, p)

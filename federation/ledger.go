@@ -16,8 +16,8 @@ import (
 //	ten    │ durable          │ custody           │                   │
 //
 // A custody ack changes nothing here but that the batch is not sent again: only receipts let the origin forget. When
-// receipts stop while something is outstanding, a repair is due: SYNC, then Rewind. It takes the time as an argument. One
-// goroutine at a time may use it.
+// receipts stop while something is outstanding, a repair is due: SYNC, then Rewind. It takes the time as an argument.
+// One goroutine at a time may use it.
 type Ledger struct {
 	member   Membership
 	dest     DestMark
@@ -29,8 +29,8 @@ type Ledger struct {
 	progress time.Time // of the last receipt that grew, or of the first send after nothing was outstanding, or of the last repair
 }
 
-// maxSentRuns bounds the gaps that refused frames leave (chosen: the frames outstanding on one stream are fewer). Beyond it
-// the furthest are forgotten and sent again, which the destination drops by offset.
+// maxSentRuns bounds the gaps that refused frames leave (chosen: the frames outstanding on one stream are fewer).
+// Beyond it the furthest are forgotten and sent again, which the destination drops by offset.
 const maxSentRuns = 1024
 
 // repairAfter is the time without progress after which a repair is due (design section 6.3).
@@ -47,8 +47,8 @@ func NewLedger(m Membership, receipt *Receipt, dest DestMark, now time.Time) *Le
 	return l
 }
 
-// Next is the lowest offset that is to be sent now; false when nothing up to durable is. Durable is the last offset of the
-// lane whose batch is durable: nothing above it may leave (design section 4.2).
+// Next is the lowest offset that is to be sent now; false when nothing up to durable is. Durable is the last offset of
+// the lane whose batch is durable: nothing above it may leave (design section 4.2).
 func (l *Ledger) Next(durable Offset) (Offset, bool) {
 	next := l.sent.Gap(max(l.receipt.Done+1, l.member.Join))
 	last := durable
@@ -92,7 +92,8 @@ const (
 	ReceiptOldStore
 	// ReceiptUnbalanced: its counters do not add up to done − join + 1.
 	ReceiptUnbalanced
-	// ReceiptAhead: it is done with offsets that this lane never assigned: the origin's store was put back to an older state.
+	// ReceiptAhead: it is done with offsets that this lane never assigned: the origin's store was put back to an older
+	// state.
 	ReceiptAhead
 	// ReceiptNotMember: the destination never joined, or it is another one.
 	ReceiptNotMember
@@ -108,8 +109,8 @@ func (r ReceiptResult) String() string {
 	return fmt.Sprintf("receipt result %d", uint8(r))
 }
 
-// Accept takes a receipt of this lane and generation or says why not. Receipts are cumulative: any order and any number of
-// repeats give the same account. LastAssigned is the last offset that the lane ever assigned.
+// Accept takes a receipt of this lane and generation or says why not. Receipts are cumulative: any order and any number
+// of repeats give the same account. LastAssigned is the last offset that the lane ever assigned.
 func (l *Ledger) Accept(r Receipt, lastAssigned Offset, now time.Time) ReceiptResult {
 	switch {
 	case l.member.Join == 0 || r.Destination != l.member.Destination:
@@ -121,7 +122,8 @@ func (l *Ledger) Accept(r Receipt, lastAssigned Offset, now time.Time) ReceiptRe
 	case r.Done > lastAssigned:
 		return ReceiptAhead
 	case r.Done <= l.receipt.Done:
-		// Also of a newer store, which becomes the newest when it asks SYNC (Ask): before that it has no journal to speak of.
+		// Also of a newer store, which becomes the newest when it asks SYNC (Ask): before that it has no journal to
+		// speak of.
 		return ReceiptKnown
 	}
 	l.newest(r.Store, r.Born)
@@ -143,8 +145,8 @@ func (l *Ledger) Done() Offset { return l.receipt.Done }
 // Settled is the last offset whose receipt is durable.
 func (l *Ledger) Settled() Offset { return l.settled }
 
-// Forgettable is the last offset that the origin need not keep for this destination: durably receipted, before its join, or
-// anything once it has left.
+// Forgettable is the last offset that the origin need not keep for this destination: durably receipted, before its
+// join, or anything once it has left.
 func (l *Ledger) Forgettable() Offset {
 	if l.member.Leave != 0 && l.settled >= l.member.Leave {
 		return math.MaxUint64
@@ -159,14 +161,16 @@ type AskResult uint8
 const (
 	// AskKnown: the store is the newest known. Answer with Tell.
 	AskKnown AskResult = iota
-	// AskNewStore: the first one, or a newer one than any before. Commit Dest as the DEST mark, SettleDest, answer with Tell.
+	// AskNewStore: the first one, or a newer one than any before. Commit Dest as the DEST mark, SettleDest, answer with
+	// Tell.
 	AskNewStore
 	// AskFenced: the store is older than the newest one: answer FENCED, tell nothing.
 	AskFenced
 )
 
-// Ask takes note of the store of a destination that asks (design section 6.3): the first store that was ever answered is
-// kept for ever, the newest by birth too. What a new store lacks is sent again at once: what is not receipted counts as not sent.
+// Ask takes note of the store of a destination that asks (design section 6.3): the first store that was ever answered
+// is kept for ever, the newest by birth too. What a new store lacks is sent again at once: what is not receipted counts
+// as not sent.
 func (l *Ledger) Ask(store StoreID, born, now time.Time) AskResult {
 	if l.olderThanNewest(store, born) {
 		return AskFenced
@@ -181,8 +185,9 @@ func (l *Ledger) Ask(store StoreID, born, now time.Time) AskResult {
 	return AskNewStore
 }
 
-// Tell fills in the SYNC answer to the store: join, whether it is the first store, the receipt with its counters. It returns
-// false while a receipt that was taken, or the DEST mark, is not durable: the answer waits for it (design section 4.2).
+// Tell fills in the SYNC answer to the store: join, whether it is the first store, the receipt with its counters. It
+// returns false while a receipt that was taken, or the DEST mark, is not durable: the answer waits for it (design
+// section 4.2).
 func (l *Ledger) Tell(s *Sync, store StoreID) bool {
 	if l.settled != l.receipt.Done || l.destOpen {
 		return false
@@ -227,11 +232,12 @@ func (l *Ledger) newest(store StoreID, born time.Time) bool {
 	return true
 }
 
-// DueAt is when a repair is due unless a receipt comes first: no progress for 30 s with offsets outstanding. It returns false when nothing
-// is outstanding.
+// DueAt is when a repair is due unless a receipt comes first: no progress for 30 s with offsets outstanding. It returns
+// false when nothing is outstanding.
 func (l *Ledger) DueAt() (time.Time, bool) { return l.progress.Add(repairAfter), l.Outstanding() }
 
-// Rewind repairs: everything above done, the destination's own durable word, is sent again. The next repair is not due before its time has passed again.
+// Rewind repairs: everything above done, the destination's own durable word, is sent again. The next repair is not due
+// before its time has passed again.
 func (l *Ledger) Rewind(done Offset, now time.Time) {
 	l.sent.RemoveFrom(max(done, l.receipt.Done) + 1)
 	l.progress = now

@@ -5,8 +5,8 @@ import "fmt"
 // MarkKind tells what a mark's value is.
 type MarkKind uint8
 
-// Kinds of marks, with the parts of MarkKey that each uses. Kind 9 is reserved for CURSOR, the next offset that the origin sends to a
-// destination (Lane, Generation, Dest): as a kind of a later version it is kept.
+// Kinds of marks, with the parts of MarkKey that each uses. Kind 9 is reserved for CURSOR, the next offset that the
+// origin sends to a destination (Lane, Generation, Dest): as a kind of a later version it is kept.
 const (
 	MarkJournal  MarkKind = 1 // Lane, Generation, Dest → Journal
 	MarkReceipt  MarkKind = 2 // Lane, Generation, Dest → Receipt
@@ -76,7 +76,8 @@ func (k MarkKey) parts() (parts uint8) {
 	return parts
 }
 
-// AppendMarkKey appends a key's bytes. A key with parts that its kind does not use, or without those that it uses, is a bug and panics.
+// AppendMarkKey appends a key's bytes. A key with parts that its kind does not use, or without those that it uses, is a
+// bug and panics.
 func AppendMarkKey(dst []byte, k MarkKey) []byte {
 	parts, known := partsOf(k.Kind)
 	if !known {

@@ -9,7 +9,8 @@ package federation
 //	 └───────┴────────────┴──────────┴──────────────┴────────┴───────┴──────────────────────────────────────┴─────────────────┴──────┘
 //	   1       8            8          8              2        2
 //
-// n ≤ MaxMembers; leave 0: it has not left. The digest of the route is reserved: zero in version 1, kept as it is when it is not. (docs/design.md section 13, LANE; decisions.md D2.)
+// n ≤ MaxMembers; leave 0: it has not left. The digest of the route is reserved: zero in version 1, kept as it is when
+// it is not. (docs/design.md section 13, LANE; decisions.md D2.)
 
 // Encode gives the mark's value.
 func (m LaneMark) Encode() []byte {
@@ -133,7 +134,8 @@ func ParseDestMark(b []byte) (DestMark, error) {
 //	 │ ver 1 │ n u16 │ n × {first 8, last 8, n u8 × destination, reason u8+≤255, who u8+≤255, at 8}              │ TLVs │
 //	 └───────┴───────┴───────────────────────────────────────────────────────────────────────────────────────────┴──────┘
 //
-// n ≤ MaxVoids; 1 ≤ first ≤ last; no destinations: all. Reason and who over 255 bytes are cut. (docs/design.md section 13, VOID; decisions.md D2.)
+// n ≤ MaxVoids; 1 ≤ first ≤ last; no destinations: all. Reason and who over 255 bytes are cut. (docs/design.md section
+// 13, VOID; decisions.md D2.)
 
 // Encode gives the mark's value.
 func (m VoidMark) Encode() []byte {

@@ -2,7 +2,8 @@ package federation
 
 import "time"
 
-// The marks of an origin, those that every site keeps of its peers and of its owner locks; marks_origin_format.go has their bytes.
+// The marks of an origin, those that every site keeps of its peers and of its owner locks; marks_origin_format.go has
+// their bytes.
 
 // LaneMark is the origin's durable record of a lane (design section 13, LANE).
 type LaneMark struct {

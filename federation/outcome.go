@@ -13,11 +13,12 @@ const (
 	Returned
 	// Nacked: the broker refused it (basic.nack); a queue may hold a copy (a fan-out of which one queue was full).
 	Nacked
-	// Unknown: the channel ended first; the broker may have it. With a Code that is OverPublish some publish that was unanswered
-	// then closed it; from CodeHard on one of this publisher or of another closed the connection that they share.
+	// Unknown: the channel ended first; the broker may have it. With a Code that is OverPublish some publish that was
+	// unanswered then closed it; from CodeHard on one of this publisher or of another closed the connection that they
+	// share.
 	Unknown
-	// Refused: this publish alone was unanswered when the broker closed the channel with Code, or (from CodeHard on) a connection
-	// of the publisher's own; no queue holds a copy, unless the broker failed in the middle (541).
+	// Refused: this publish alone was unanswered when the broker closed the channel with Code, or (from CodeHard on) a
+	// connection of the publisher's own; no queue holds a copy, unless the broker failed in the middle (541).
 	Refused
 	// TooLarge: it was not sent; its header does not fit a frame or its body is over the limit that the broker showed.
 	TooLarge

@@ -199,8 +199,8 @@ func TestNothingIsFlaggedWithoutFaults(t *testing.T) {
 	})
 }
 
-// The origin's store is put back to what it was, again and again, and frames of all branches are about: bytes that were never
-// finished are never called a duplicate (that is: acked, and forgotten by who holds them).
+// The origin's store is put back to what it was, again and again, and frames of all branches are about: bytes that were
+// never finished are never called a duplicate (that is: acked, and forgotten by who holds them).
 func TestABranchOfALaneIsNeverTakenForARepeatOfAnother(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newLaneWorld()

@@ -142,7 +142,8 @@ func (r *reader) zeros(n int) {
 	}
 }
 
-// count takes a u8 or u16 count that was read already and refuses more than limit, or more than the rest can hold at size bytes each.
+// count takes a u8 or u16 count that was read already and refuses more than limit, or more than the rest can hold at
+// size bytes each.
 func (r *reader) count(n, limit, size int) int {
 	if n > limit || n*size > len(r.b) {
 		r.corrupt("%d items, limit %d, %d bytes left", n, limit, len(r.b))

@@ -2,7 +2,8 @@ package federation
 
 import "time"
 
-// Receipt is the destination's cumulative word. Receipts are idempotent; a greater Done of the same store replaces a smaller one.
+// Receipt is the destination's cumulative word. Receipts are idempotent; a greater Done of the same store replaces a
+// smaller one.
 type Receipt struct {
 	Lane        Lane
 	Generation  Generation

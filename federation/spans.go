@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// SpanSet is a set of offsets as runs that neither touch nor overlap, in ascending order. It holds at most limit runs, so
-// that its memory is bounded whatever arrives. One goroutine at a time may use it.
+// SpanSet is a set of offsets as runs that neither touch nor overlap, in ascending order. It holds at most limit runs,
+// so that its memory is bounded whatever arrives. One goroutine at a time may use it.
 type SpanSet struct {
 	limit int
 	runs  []Span
@@ -15,7 +15,8 @@ type SpanSet struct {
 // NewSpanSet makes an empty set of at most limit runs.
 func NewSpanSet(limit int) *SpanSet { return &SpanSet{limit: max(limit, 1)} }
 
-// Add adds the span's offsets. It returns false, and changes nothing, when the set would need more than its limit of runs.
+// Add adds the span's offsets. It returns false, and changes nothing, when the set would need more than its limit of
+// runs.
 func (s *SpanSet) Add(span Span) bool {
 	if span.Empty() {
 		return true
@@ -37,7 +38,8 @@ func (s *SpanSet) Add(span Span) bool {
 // touches tells whether a run that ends at last leaves no gap before first, without overflow.
 func touches(last, first Offset) bool { return last >= first || last+1 == first }
 
-// Remove takes the span's offsets out. It returns false, and changes nothing, when that would split a run and exceed the limit.
+// Remove takes the span's offsets out. It returns false, and changes nothing, when that would split a run and exceed
+// the limit.
 func (s *SpanSet) Remove(span Span) bool {
 	if span.Empty() {
 		return true

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text is for people: it goes into status and logs of the other side, so it is UTF-8 of at most MaxShortString bytes without
-// what moves a cursor or turns a line around. A writer puts U+FFFD in the place of the rest and cuts at the end of a
-// character; a reader refuses it: ErrCorrupt. The set is closed, and does not grow with a version of Unicode.
+// Text is for people: it goes into status and logs of the other side, so it is UTF-8 of at most MaxShortString bytes
+// without what moves a cursor or turns a line around. A writer puts U+FFFD in the place of the rest and cuts at the end
+// of a character; a reader refuses it: ErrCorrupt. The set is closed, and does not grow with a version of Unicode.
 
 // hidden tells whether a character has no place in a text: controls (C0, DEL, C1), separators of lines and paragraphs,
 // marks of direction.

@@ -21,8 +21,11 @@ const (
 	LinkLost Verdict = 255
 )
 
-var verdictNames = map[Verdict]string{OK: "OK", DupOK: "DUP_OK", Full: "FULL", WindowShut: "WINDOW", NoGrant: "NO_GRANT", TopologyOld: "TOPOLOGY_OLD",
-	NoPath: "NO_PATH", Corrupt: "CORRUPT", Conflict: "CONFLICT", CodecUnknown: "CODEC", Fenced: "FENCED", UnknownCritical: "UNKNOWN_CRITICAL", LinkLost: "LINK_LOST"}
+var verdictNames = map[Verdict]string{
+	OK: "OK", DupOK: "DUP_OK", Full: "FULL", WindowShut: "WINDOW", NoGrant: "NO_GRANT", TopologyOld: "TOPOLOGY_OLD",
+	NoPath: "NO_PATH", Corrupt: "CORRUPT", Conflict: "CONFLICT", CodecUnknown: "CODEC", Fenced: "FENCED",
+	UnknownCritical: "UNKNOWN_CRITICAL", LinkLost: "LINK_LOST",
+}
 
 // String gives the verdict's name as it stands in the design, "VERDICT_n" for an unknown one.
 func (v Verdict) String() string {

@@ -48,8 +48,8 @@ func NewPositionWindow(next Offset, bytes int) *PositionWindow {
 	return &PositionWindow{next: next, bytes: bytes}
 }
 
-// Offer takes a batch of size bytes into the window if it is admissible. Shed are held batches, all further away, that had to
-// make room: their frames are answered WINDOW. (They are not acked yet, so nothing is lost.)
+// Offer takes a batch of size bytes into the window if it is admissible. Shed are held batches, all further away, that
+// had to make room: their frames are answered WINDOW. (They are not acked yet, so nothing is lost.)
 func (w *PositionWindow) Offer(span Span, size int) (a Admission, shed []Span) {
 	if span.Last < w.next {
 		return Behind, nil
@@ -68,7 +68,8 @@ func (w *PositionWindow) Offer(span Span, size int) (a Admission, shed []Span) {
 	return Admitted, w.shed(span)
 }
 
-// Fits tells whether a sender may send the batch: it is next, or takes its place in the bytes beyond. What is held already fits.
+// Fits tells whether a sender may send the batch: it is next, or takes its place in the bytes beyond. What is held
+// already fits.
 func (w *PositionWindow) Fits(span Span, size int) bool {
 	i, overlap := w.find(span)
 	if overlap {
@@ -84,7 +85,8 @@ func (w *PositionWindow) Put(span Span, size int) {
 	}
 }
 
-// Drop gives up the held batch with these offsets, if there is one: its frame was answered, or the sender will send it again.
+// Drop gives up the held batch with these offsets, if there is one: its frame was answered, or the sender will send it
+// again.
 func (w *PositionWindow) Drop(span Span) {
 	if i, overlap := w.find(span); overlap && w.held[i].span == span {
 		w.remove(i)
@@ -180,7 +182,8 @@ func (w *PositionWindow) shed(span Span) (shed []Span) {
 	return shed
 }
 
-// find gives the index of the first held batch that ends at or above the span's first offset, and whether it overlaps the span.
+// find gives the index of the first held batch that ends at or above the span's first offset, and whether it overlaps
+// the span.
 func (w *PositionWindow) find(span Span) (i int, overlap bool) {
 	i = sort.Search(len(w.held), func(i int) bool { return w.held[i].span.Last >= span.First })
 	return i, i < len(w.held) && w.held[i].span.First <= span.Last

@@ -57,8 +57,8 @@ func (w *writer) count(n, limit int, what string) {
 	}
 }
 
-// must is for values whose fields the program itself made, and for those that a decoder took: limits and rules of both are the same, so
-// that what a peer sent can always be written again. An error is a bug.
+// must is for values whose fields the program itself made, and for those that a decoder took: limits and rules of both
+// are the same, so that what a peer sent can always be written again. An error is a bug.
 func (w *writer) must(what string, v any) []byte {
 	if w.err != nil {
 		panic(fmt.Sprintf("federation: encode %s %+v: %v", what, v, w.err))

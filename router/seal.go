@@ -33,8 +33,8 @@ type sealed struct {
 	dups    uint64
 }
 
-// seal makes a batch of deliveries. A message that is not for any destination, or that no batch takes, leaves a tombstone in its place:
-// it never stops the others. The error is about their sum.
+// seal makes a batch of deliveries. A message that is not for any destination, or that no batch takes, leaves a
+// tombstone in its place: it never stops the others. The error is about their sum.
 func (s *sealer) seal(list []taken, route topology.Route) (sealed, error) {
 	now, dests := time.Now(), s.lane.destinations()
 	out := sealed{dups: s.dups}
@@ -80,7 +80,8 @@ func (s *sealer) sealEntry(p spool.ParkRecord, unpark spool.UnparkRecord, route 
 	return out, err
 }
 
-// close seals entries and adds the records of the batch. What is buried stays here when it is parked, and leaves a tombstone.
+// close seals entries and adds the records of the batch. What is buried stays here when it is parked, and leaves a
+// tombstone.
 func (s *sealer) close(out *sealed, entries []federation.Entry, buried []string, dests []federation.Destination, now time.Time) error {
 	l := s.lane
 	l.mu.Lock()
@@ -114,8 +115,8 @@ func (s *sealer) bound(x sealed) {
 	l.mu.Unlock()
 }
 
-// reasonLoop is why an entry is a tombstone that every destination of which has the message already. The other reasons of tombstones are
-// those of parking.
+// reasonLoop is why an entry is a tombstone that every destination of which has the message already. The other reasons
+// of tombstones are those of parking.
 const reasonLoop = "loop"
 
 // parksAtOrigin tells whether the message of a tombstone with the reason is parked where it entered.
@@ -123,7 +124,8 @@ func parksAtOrigin(reason string) bool {
 	return reason == ReasonTooLarge || reason == ReasonBadProperties
 }
 
-// entry is what is sealed of a delivery. Properties that cannot be read are carried as they are: the destination parks them with its reason.
+// entry is what is sealed of a delivery. Properties that cannot be read are carried as they are: the destination parks
+// them with its reason.
 func (s *sealer) entry(t taken, now time.Time) federation.Entry {
 	e := federation.Entry{Age: now.Sub(t.at).Truncate(time.Millisecond), TTL: federation.NoTTL, Message: t.Message}
 	if t.Redelivered {

@@ -15,7 +15,8 @@ func (l *inLane) next() (*arrival, *federation.Entry) {
 	return a, &a.entries[n-a.batch.Header.First]
 }
 
-// turnOf is the arrival that holds the next offset, and that offset; nil when it is not here, or when there is no room to open it.
+// turnOf is the arrival that holds the next offset, and that offset; nil when it is not here, or when there is no room
+// to open it.
 func (l *inLane) turnOf() (*arrival, federation.Offset) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -35,8 +36,9 @@ func (l *inLane) roomFor(a *arrival) bool {
 // maxDecoded is a lane's decoded batches (chosen: two of the largest).
 const maxDecoded = 2 * federation.MaxRawBatch
 
-// decode opens a batch when its turn comes, without mu: links bring more of the lane meanwhile. It is false when the batch was given back
-// in the meantime, or is not what its origin sealed: then it is dropped, and the verdict says what would help.
+// decode opens a batch when its turn comes, without mu: links bring more of the lane meanwhile. It is false when the
+// batch was given back in the meantime, or is not what its origin sealed: then it is dropped, and the verdict says what
+// would help.
 func (l *inLane) decode(a *arrival) bool {
 	entries, err := a.batch.Open(l.coder)
 	if err != nil {
@@ -68,8 +70,8 @@ func (l *inLane) cannotOpen(a *arrival, err error) {
 	}
 }
 
-// verdictOn is the answer to a batch that cannot be parsed or opened. Only one that is damaged is worth sending again, or giving up: what a
-// later version wrote waits for an update of this router.
+// verdictOn is the answer to a batch that cannot be parsed or opened. Only one that is damaged is worth sending again,
+// or giving up: what a later version wrote waits for an update of this router.
 func verdictOn(err error) federation.Verdict {
 	switch {
 	case errors.Is(err, federation.ErrUnknownCritical), errors.Is(err, federation.ErrVersion):
@@ -80,8 +82,9 @@ func verdictOn(err error) federation.Verdict {
 	return federation.Corrupt
 }
 
-// notOfThisVersion tells whether a lane or a batch is of a kind that the format has and this version does not deliver: fragments would
-// appear as messages, and a shard or an addressed lane in an order of its own. They are held at their origin (G13).
+// notOfThisVersion tells whether a lane or a batch is of a kind that the format has and this version does not deliver:
+// fragments would appear as messages, and a shard or an addressed lane in an order of its own. They are held at their
+// origin (G13).
 func notOfThisVersion(lane federation.Lane, flags federation.BatchFlags) bool {
 	return lane.Kind != federation.KindRoute || lane.Shard != 0 || flags&(federation.BatchFragments|federation.BatchReplay) != 0
 }

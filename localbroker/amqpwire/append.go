@@ -26,7 +26,8 @@ func (c *Content) Size() int {
 	return 3*FrameOverhead + 9 + len(c.Exchange) + len(c.Key) + ContentHead + len(c.Properties) + len(c.Body)
 }
 
-// AppendPublish appends basic.publish, the content header and the body in frames of at most frameMax bytes (0: no limit).
+// AppendPublish appends basic.publish, the content header and the body in frames of at most frameMax bytes (0: no
+// limit).
 func AppendPublish(dst []byte, channel uint16, frameMax int, c *Content) []byte {
 	dst = appendHead(dst, FrameMethod, channel, 9+len(c.Exchange)+len(c.Key))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(BasicPublish))

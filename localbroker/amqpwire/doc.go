@@ -1,5 +1,5 @@
-// Package amqpwire is the part of AMQP 0-9-1's bytes that has to pass unchanged or cheaply: the properties of a message,
-// which are scanned and spliced but never decoded, and the frames of deliveries, publishes and their answers.
+// Package amqpwire is the part of AMQP 0-9-1's bytes that has to pass unchanged or cheaply: the properties of a
+// message, which are scanned and spliced but never decoded, and the frames of deliveries, publishes and their answers.
 //
 // A message's properties are the end of its content header (specification 4.2.6.1), all integers big endian:
 //
@@ -20,9 +20,9 @@
 //	bit 10 correlation-id    short string     bit 3 app-id      short string
 //	bit  9 reply-to          short string     bit 2 cluster-id  short string
 //
-// Bit 1 means nothing and passes. Bit 0 announces a second word of flags, which no broker takes: malformed. Bytes after the last
-// property pass. A short string is a length byte and bytes. A table is a u32 length and fields; a field is a short string (its
-// name), a type byte and a value:
+// Bit 1 means nothing and passes. Bit 0 announces a second word of flags, which no broker takes: malformed. Bytes after
+// the last property pass. A short string is a length byte and bytes. A table is a u32 length and fields; a field is a
+// short string (its name), a type byte and a value:
 //
 //	t b B     1 byte                    S x    u32 length and bytes
 //	s u U     2 bytes                   A      u32 length and values (type byte and value each)
@@ -30,6 +30,7 @@
 //	l L d T   8 bytes                   D      5 bytes
 //	V         nothing
 //
-// These are the types of RabbitMQ (its errata to 0-9-1), where s is a 16-bit number, plus U. Names may repeat, tables may nest as deep as they
-// like, strings need not be UTF-8: nothing of this is looked at but what the router has to know. Read first: Read, then Append.
+// These are the types of RabbitMQ (its errata to 0-9-1), where s is a 16-bit number, plus U. Names may repeat, tables
+// may nest as deep as they like, strings need not be UTF-8: nothing of this is looked at but what the router has to
+// know. Read first: Read, then Append.
 package amqpwire

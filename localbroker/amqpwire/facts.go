@@ -36,8 +36,9 @@ type Facts struct {
 	Redelivered   bool     // x-delivery-count or x-acquired-count is over 0
 }
 
-// Read scans raw. Errors wrap ErrMalformed and say what is; one of them never concerns another message, and the facts that could be read
-// come with it. Of our own headers x-cq-path alone is checked, because it survives into what is published; the others are replaced.
+// Read scans raw. Errors wrap ErrMalformed and say what is; one of them never concerns another message, and the facts
+// that could be read come with it. Of our own headers x-cq-path alone is checked, because it survives into what is
+// published; the others are replaced.
 func Read(raw []byte) (Facts, error) {
 	var facts Facts
 	l, err := layoutOf(raw)
@@ -111,8 +112,8 @@ func (facts *Facts) readHeader(f *field) (err error) {
 	return err
 }
 
-// appendPath adds the sites of an x-cq-path. Every element is checked: what no site can be named would be sealed into entries, which hold
-// names of sites alone, and one that nobody bounds would grow with every hop.
+// appendPath adds the sites of an x-cq-path. Every element is checked: what no site can be named would be sealed into
+// entries, which hold names of sites alone, and one that nobody bounds would grow with every hop.
 func appendPath(path []string, f *field) ([]string, error) {
 	if f.kind != 'A' {
 		return nil, malformed("%s has type %q: write an array of strings", f.name, f.kind)
@@ -141,7 +142,8 @@ func isSite[S string | []byte](name S) bool {
 	return len(name) > 0 && len(name) <= MaxSite
 }
 
-// Redelivered tells whether the broker counts an earlier delivery in a header of its own, as quorum queues do. Properties that it cannot read tell nothing.
+// Redelivered tells whether the broker counts an earlier delivery in a header of its own, as quorum queues do.
+// Properties that it cannot read tell nothing.
 func Redelivered(raw []byte) bool {
 	l, err := layoutOf(raw)
 	if err != nil {

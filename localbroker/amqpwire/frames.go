@@ -10,7 +10,8 @@ import "encoding/binary"
 //	| u8   | u16     | u32      | size bytes  |       |
 //	+------+---------+----------+-------------+-------+
 //
-// A method's payload is class u16, method u16 and its arguments. A content is a method frame, a content-header frame (package comment) and body frames.
+// A method's payload is class u16, method u16 and its arguments. A content is a method frame, a content-header frame
+// (package comment) and body frames.
 const (
 	FrameMethod = 1
 	FrameHeader = 2
@@ -114,7 +115,8 @@ func ParseConfirm(args []byte) (tag uint64, multiple, ok bool) {
 	return tag, multiple, !r.bad
 }
 
-// ParseClose reads the arguments of channel.close or connection.close; cause is the method that the broker blames, 0 for none.
+// ParseClose reads the arguments of channel.close or connection.close; cause is the method that the broker blames, 0
+// for none.
 func ParseClose(args []byte) (code uint16, text string, cause Method, ok bool) {
 	r := reader{b: args}
 	code = r.u16()
@@ -123,7 +125,8 @@ func ParseClose(args []byte) (code uint16, text string, cause Method, ok bool) {
 	return code, text, cause, !r.bad
 }
 
-// ParseShort reads arguments that begin with a short string: the reason of connection.blocked, the consumer tag of basic.cancel.
+// ParseShort reads arguments that begin with a short string: the reason of connection.blocked, the consumer tag of
+// basic.cancel.
 func ParseShort(args []byte) (string, bool) {
 	r := reader{b: args}
 	s := string(r.short())

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzRewrite holds an edit against the simple reader: what the edit does not name is there, in order, byte for byte; what it sets is there, once.
+// FuzzRewrite holds an edit against the simple reader: what the edit does not name is there, in order, byte for byte;
+// what it sets is there, once.
 func FuzzRewrite(f *testing.F) {
 	for _, e := range encodings() {
 		f.Add(e.Raw)

@@ -22,8 +22,9 @@ type Edit struct {
 	Expiration    time.Duration // rounded up to a millisecond; below 0 is 0
 }
 
-// IsLocal tells whether a header is the source broker's bookkeeping, which must not reach another broker: a foreign x-death makes a
-// broker's cycle check drop the message silently, counts and offsets of the source's queue would be taken for the destination's.
+// IsLocal tells whether a header is the source broker's bookkeeping, which must not reach another broker: a foreign
+// x-death makes a broker's cycle check drop the message silently, counts and offsets of the source's queue would be
+// taken for the destination's.
 func IsLocal(name string) bool {
 	switch name {
 	case "x-death", "x-delivery-count", "x-acquired-count", "x-stream-offset":
@@ -34,8 +35,8 @@ func IsLocal(name string) bool {
 
 func hasPrefix(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }
 
-// Rewrite gives raw with the edit. What the edit does not name stays byte for byte, in its order; what it sets stands at the end of
-// the headers, once. Errors wrap ErrMalformed. raw is not changed.
+// Rewrite gives raw with the edit. What the edit does not name stays byte for byte, in its order; what it sets stands
+// at the end of the headers, once. Errors wrap ErrMalformed. raw is not changed.
 func Rewrite(raw []byte, edit Edit) ([]byte, error) {
 	return Append(make([]byte, 0, len(raw)+edit.room()), raw, edit)
 }
