@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"cloudqueue/router"
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool"
@@ -32,22 +30,16 @@ func Reseal(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slog.L
 	if err := s.openStore(ctx); err != nil {
 		return nil, err
 	}
-	result, err := s.reseal(ctx, q)
-	return result, errors.Join(err, s.Close())
+	return s.reseal(ctx, q)
 }
 
-// reseal works with nothing but the spool running.
+// reseal works with nothing but the spool running, and closes it.
 func (s *Site) reseal(ctx context.Context, q admin.ResealRequest) (*admin.ResealResult, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	running, work := errgroup.WithContext(work)
-	running.Go(func() error { return s.spool.Run(work) })
+	wait := s.runStore(ctx, stop)
 	result, err := router.Reseal(work, s.spool, s.cfg.Site, q)
-	stop()
-	if broke := running.Wait(); broke != nil && !errors.Is(broke, context.Canceled) {
-		err = errors.Join(err, broke)
-	}
-	return result, err
+	return result, errors.Join(err, s.Close(), wait())
 }
 
 func resealDry(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slog.Logger) (*admin.ResealResult, error) {

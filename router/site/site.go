@@ -142,35 +142,65 @@ func (s *Site) openEtcd(cfg *topology.FollowerConfig) error {
 	return nil
 }
 
-// Run works until the context ends or a part breaks, then stops cleanly: the router first, then what it runs on, the
-// store last. It closes the site.
+// Run works until the context ends or a part breaks, then stops in order: the router, the parts that it runs on, the store when nobody
+// submits any more, so that it writes what waits and leaves its segments ended. It closes the site.
 func (s *Site) Run(ctx context.Context) error {
-	work, stopParts := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopParts()
 	routing, stopRouting := context.WithCancel(ctx)
 	defer stopRouting()
+	store := s.runStore(ctx, stopRouting)
+	work, stopParts := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopParts()
 	parts, work := errgroup.WithContext(work)
 	for name, run := range s.parts() {
 		parts.Go(func() error {
 			defer stopRouting()
-			if err := run(work); err != nil && !errors.Is(err, context.Canceled) {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			return nil
+			return runPart(work, name, run)
 		})
 	}
 	id := s.spool.Identity()
 	s.log.Info("router started", "site", string(s.cfg.Site), "store", id.Store.String(), "epoch", uint64(id.Epoch))
 	err := s.router.Run(routing)
 	stopParts()
-	err = errors.Join(err, parts.Wait(), s.Close())
+	err = errors.Join(err, parts.Wait())
+	err = errors.Join(err, s.Close(), store())
 	s.log.Info("router stopped", "site", string(s.cfg.Site))
 	return err
 }
 
+// runPart runs a part until it is told to stop. One that ends by itself has broken, whatever it says.
+func runPart(work context.Context, name string, run func(context.Context) error) error {
+	err := run(work)
+	switch {
+	case work.Err() != nil && (err == nil || errors.Is(err, context.Canceled)):
+		return nil
+	case err == nil:
+		return fmt.Errorf("%s ended by itself", name)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// runStore runs the spool until it is closed; over is called when it has ended, and wait gives what it ended with.
+func (s *Site) runStore(ctx context.Context, over func()) (wait func() error) {
+	ended := make(chan error, 1)
+	go func() {
+		defer over()
+		ended <- s.spool.Run(context.WithoutCancel(ctx))
+	}()
+	return func() error {
+		err := <-ended
+		if errors.Is(err, context.Canceled) { // Close gave up on it; the messages that wait are in the broker
+			s.log.Warn("store did not take what waits before the stop", "site", string(s.cfg.Site), "after", closeTimeout)
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		return nil
+	}
+}
+
 func (s *Site) parts() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"store":        s.spool.Run,
 		"broker":       s.broker.Run,
 		"links":        s.endpoint.Run,
 		"certificates": s.identity.Run,
@@ -182,7 +212,7 @@ func (s *Site) parts() map[string]func(context.Context) error {
 // closeTimeout bounds what closing may wait for the store.
 const closeTimeout = 10 * time.Second
 
-// Close gives the store back. It is Run's last step.
+// Close lets the store write what waits, as long as closeTimeout allows, and gives it back. It is Run's last step.
 func (s *Site) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
