@@ -137,7 +137,7 @@ func (l *inLane) gapAt(now time.Time) bool {
 // and before the origin is told to go on: JournalState.Take and tell see to that.
 func (l *inLane) adopt(a federation.Sync) {
 	if a.Verdict != federation.OK {
-		l.say("held", fmt.Sprintf("%s answers %s: %s", l.key.lane.Origin, a.Verdict, a.Text), "mount the newer store, or make this one a new one: cloudqueue spool new-id")
+		l.say("held", fmt.Sprintf("%s answers %s: %s", l.key.lane.Origin, a.Verdict, a.Text), syncFix(a.Verdict))
 		return
 	}
 	l.mu.Lock()
@@ -148,10 +148,8 @@ func (l *inLane) adopt(a federation.Sync) {
 	if old {
 		return
 	}
-	if next && busy { // before a later generation nothing of the earlier one may be unconfirmed
-		l.mu.Lock()
-		l.answer = &a
-		l.mu.Unlock()
+	if next && busy { // the later generation begins only when nothing of the earlier one is unconfirmed
+		l.keepAnswer(a)
 		return
 	}
 	if next || !l.isKnown() {
@@ -162,7 +160,28 @@ func (l *inLane) adopt(a federation.Sync) {
 	l.release() // what it passed
 	done, reserved := l.journal.Mark().Done, l.journal.Mark().Reserved
 	l.mu.Unlock()
+	if result == federation.AdoptLater {
+		l.keepAnswer(a)
+		return
+	}
 	l.adopted(result, done, reserved)
+}
+
+// keepAnswer has an answer adopted again when something ended, unless a later one has come.
+func (l *inLane) keepAnswer(a federation.Sync) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.answer == nil {
+		l.answer = &a
+	}
+}
+
+// syncFix is what helps against a refused SYNC. Only a store that is older than another of this site needs an identity of its own.
+func syncFix(v federation.Verdict) string {
+	if v == federation.Fenced {
+		return "mount the newer store, or make this one a new one: cloudqueue spool new-id"
+	}
+	return verdictFix(v)
 }
 
 func (l *inLane) adopted(result federation.Adoption, done, reserved federation.Offset) {

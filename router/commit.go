@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"cloudqueue/federation"
@@ -9,21 +10,27 @@ import (
 )
 
 // startCommit makes durable what has to be: parked messages first, then the journal, when done moved or more must be
-// reserved before anything can be published.
-func (l *inLane) startCommit(ctx context.Context) {
-	if l.commit != nil || len(l.parks) > 0 && time.Now().After(l.parkAt) && l.commitParks(ctx) {
-		return
+// reserved before anything can be published. Its error is the context's, or that the spool takes nothing more.
+func (l *inLane) startCommit(ctx context.Context) error {
+	if l.commit != nil {
+		return nil
+	}
+	if len(l.parks) > 0 && time.Now().After(l.parkAt) {
+		if began, err := l.commitParks(ctx); began || err != nil {
+			return err
+		}
 	}
 	mark, due := l.dueMark()
 	if !due {
-		return
+		return nil
 	}
 	key := federation.MarkKey{Kind: federation.MarkJournal, Lane: l.key.lane, Generation: l.gen, Dest: l.key.dest}
 	ticket, err := l.r.cfg.Spool.Submit(ctx, spool.MarkRecord{Key: key, Value: mark.Encode()})
 	if err != nil {
-		return // the context ended, or the spool is closed: run ends
+		return err
 	}
 	l.commit, l.dirtyAt = &journalCommit{ticket: ticket, mark: mark}, time.Time{}
+	return nil
 }
 
 // dueMark is the journal to commit now, if there is one.
@@ -67,8 +74,13 @@ func (l *inLane) perSecond() float64 {
 	return l.rate.perSecond
 }
 
-// commitParks is false when the parking is full: the lane waits, the journal goes on.
-func (l *inLane) commitParks(ctx context.Context) bool {
+// isOver tells whether the spool, or who asked, takes part in nothing any more; any other refusal is of just these records.
+func isOver(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, spool.ErrClosed) || errors.Is(err, spool.ErrFenced)
+}
+
+// commitParks is false when they are refused, as by a full parking: the lane waits, the journal goes on.
+func (l *inLane) commitParks(ctx context.Context) (began bool, err error) {
 	var records []spool.Record
 	for bytes := 0; len(records) < len(l.parks); {
 		it := l.parks[len(records)]
@@ -78,38 +90,42 @@ func (l *inLane) commitParks(ctx context.Context) bool {
 		records = append(records, l.parkRecord(it))
 	}
 	ticket, err := l.r.cfg.Spool.Submit(ctx, records...)
-	if err != nil {
-		l.say("held", "the parking is full: "+err.Error(), "redrive or drop what is there: cloudqueue parking list; or give the store more room")
+	if err != nil && !isOver(ctx, err) {
+		l.say("held", "messages cannot be parked: "+err.Error(), "redrive or drop what is there: cloudqueue parking list; or give the store more room")
 		l.parkAt = time.Now().Add(maxPause)
-		return false
+		return false, nil
+	}
+	if err != nil {
+		return false, err
 	}
 	l.commit = &journalCommit{ticket: ticket, parks: l.parks[:len(records):len(records)]}
 	l.parks = l.parks[len(records):]
-	return true
+	return true, nil
 }
 
 // parkBytes is how much one commit parks, unless one message is larger (chosen: well below what a group of the spool takes).
 const parkBytes = 16 << 20
 
 // committed takes the result of a commit: parked offsets end, or a journal is durable and everything up to its done is
-// answered and receipted (4.2).
-func (l *inLane) committed(ctx context.Context) {
+// answered and receipted (4.2). Its error is the context's, or that the spool is over.
+func (l *inLane) committed(ctx context.Context) error {
 	c := l.commit
 	l.commit = nil
 	if err := c.ticket.Wait(ctx); err != nil {
-		return // only the context or the spool's end; run ends
+		return err
 	}
 	for _, it := range c.parks {
 		l.end(it, federation.EndParked)
 	}
 	if c.parks != nil {
-		return
+		return nil
 	}
 	answered := l.takePassed(c.mark)
 	for _, c := range answered {
 		c.say(federation.OK, 0)
 	}
 	l.tell()
+	return nil
 }
 
 // takePassed notes a durable journal and gives what it answers.

@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"cloudqueue/federation"
@@ -67,34 +68,45 @@ type journalCommit struct {
 const journalPause = 10 * time.Millisecond
 
 // run publishes until the context ends, or a clean stop is asked for. Nothing of the journal is read before every owner
-// lock of this site is held (6.2).
+// lock of this site is held (6.2). A store that takes nothing more ends the router.
 func (l *inLane) run(ctx context.Context) {
 	defer l.leave()
+	if err := l.work(ctx); err != nil {
+		l.r.fail(fmt.Errorf("lane %s: journal: %w", l.key.lane, err))
+	}
+}
+
+func (l *inLane) work(ctx context.Context) error {
 	taking, cancel := l.untilStopping(ctx)
 	defer cancel()
 	if !l.begin(taking) {
-		return
+		return nil
 	}
 	timer := time.NewTimer(journalPause)
 	defer timer.Stop()
 	for !l.finished() {
-		l.advance(ctx, taking)
+		if err := l.advance(ctx, taking); err != nil {
+			return err
+		}
 		more := l.more
 		timer.Reset(l.nextLook())
 		// Any ready order gives the same result: advance looks at everything.
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-l.wake:
 		case <-more:
 		case p := <-l.outcomes:
 			l.take(p)
 		case <-l.commitDone():
-			l.committed(ctx)
+			if err := l.committed(ctx); err != nil {
+				return err
+			}
 		case <-timer.C: // without news
 			l.showAlarm()
 		}
 	}
+	return nil
 }
 
 // begin takes a publisher and reads the journal. It is false when the lane was stopped first.
@@ -125,15 +137,16 @@ func (l *inLane) untilStopping(ctx context.Context) (context.Context, context.Ca
 	return out, cancel
 }
 
-// advance does all that can be done now. The broker is asked while taking lasts; the store is waited for until ctx ends.
-func (l *inLane) advance(ctx, taking context.Context) {
+// advance does all that can be done now. The broker is asked while taking lasts; the store is waited for until ctx ends. Its error is the
+// context's, or that the store is over.
+func (l *inLane) advance(ctx, taking context.Context) error {
 	l.takeWaiting()
 	l.route = l.r.inboundRoute(l.key.lane)
 	l.adoptIfAnswered()
 	if l.isKnown() && !l.isStopping() {
 		l.publishMore(taking)
 	}
-	l.startCommit(ctx)
+	return l.startCommit(ctx)
 }
 
 func (l *inLane) takeWaiting() {
