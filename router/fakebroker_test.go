@@ -89,6 +89,7 @@ type fakeConsumer struct {
 	incarnation uint64
 	given       uint64
 	acked       uint64
+	paused      bool // as it was told; what a test gives is taken all the same
 }
 
 func (c *fakeConsumer) give(body string) {
@@ -119,10 +120,22 @@ func (c *fakeConsumer) Pause(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.incarnation++
+	c.paused = true
 	return nil
 }
 
-func (c *fakeConsumer) Resume()                      {}
+func (c *fakeConsumer) Resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused = false
+}
+
+func (c *fakeConsumer) isPaused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.paused
+}
+
 func (c *fakeConsumer) SetSource(federation.Source)  {}
 func (c *fakeConsumer) Detach(context.Context) error { return nil }
 func (c *fakeConsumer) Close(context.Context) error  { return nil }

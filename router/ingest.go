@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"cloudqueue/federation"
@@ -31,14 +32,10 @@ type ingest struct {
 	lastSeen       uint64
 	cancel         context.CancelFunc
 	done           chan struct{} // closed when run has returned
-}
 
-// settlement is a submitted batch and the tag to ack when it is durable.
-type settlement struct {
-	ticket *spool.Ticket
-	tag    federation.Tag
-	batch  *federation.Batch
-	then   func(error) // told when durable; nil for none
+	// pausing guards paused between seal and settle, and is held over Resume, which does not wait: no Pause may come between.
+	pausing sync.Mutex
+	paused  [holders]bool
 }
 
 // redrive is a parked message that gets a new offset; its parking ends in the same group.
@@ -79,6 +76,9 @@ func (in *ingest) run(ctx context.Context) error {
 	})
 	g.Go(func() error { return in.settle(in.lane.r.ctx) })
 	err := g.Wait()
+	for s := range in.settling { // of a settle that has ended
+		s.tell(err)
+	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return errors.Join(err, in.consumer.Close(closing))
@@ -113,84 +113,6 @@ func (in *ingest) seal(ctx context.Context) error {
 	}
 }
 
-// collect waits for a first delivery and takes more until the batch is full, the lane has lingered, or nothing waits.
-func (in *ingest) collect(ctx context.Context) ([]taken, error) {
-	c := newCollection(in)
-	select {
-	case d := <-in.taken:
-		c.add(d)
-	case q := <-in.redrives:
-		return nil, in.again(ctx, q)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	linger := in.seals.linger(time.Now())
-	if linger <= 0 {
-		c.addWaiting()
-		return c.list, nil
-	}
-	timer := time.NewTimer(linger)
-	defer timer.Stop()
-	for !c.full() {
-		// Any ready order gives the same result: a delivery that loses against the timer starts the next batch.
-		select {
-		case d := <-in.taken:
-			c.add(d)
-		case <-timer.C:
-			c.addWaiting()
-			return c.list, nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	return c.list, nil
-}
-
-// taken is a delivery with the time at which it came.
-type taken struct {
-	federation.Delivery
-	at time.Time
-}
-
-type collection struct {
-	in    *ingest
-	list  []taken
-	bytes int
-}
-
-func newCollection(in *ingest) *collection { return &collection{in: in} }
-
-func (c *collection) full() bool {
-	cfg := &c.in.lane.r.cfg
-	return len(c.list) >= cfg.BatchEntries || c.bytes >= cfg.BatchBytes
-}
-
-func (c *collection) addWaiting() {
-	for !c.full() {
-		select {
-		case d := <-c.in.taken:
-			c.add(d)
-		default:
-			return
-		}
-	}
-}
-
-// add keeps the order of one incarnation. When a new one begins, what was collected of the old one is dropped: it is
-// not stored, and the broker hands it out again, flagged.
-func (c *collection) add(d federation.Delivery) {
-	in := c.in
-	if d.Tag.Incarnation < in.minIncarnation {
-		return
-	}
-	if d.Tag.Incarnation != in.lastSeen {
-		c.list, c.bytes = c.list[:0], 0
-		in.lastSeen = d.Tag.Incarnation
-	}
-	c.list = append(c.list, taken{d, time.Now()})
-	c.bytes += d.Message.Size()
-}
-
 // submit seals and hands to the store. A full store pauses the lane: nothing was numbered, the broker keeps the messages.
 func (in *ingest) submit(ctx context.Context, list []taken) error {
 	sealed, err := in.seals.seal(list, in.current())
@@ -200,7 +122,7 @@ func (in *ingest) submit(ctx context.Context, list []taken) error {
 	ticket, err := in.lane.r.cfg.Spool.Submit(ctx, sealed.records...)
 	switch {
 	case isFull(err):
-		return in.refuse(ctx, "the store is full: "+err.Error(), "give the store more room, raise store-quota, empty the parking, or let the peers catch up: cloudqueue status", sealed.records...)
+		return in.refuse(ctx, "the store is full: "+err.Error(), "give the store more room, raise store.quota, empty the parking, or let the peers catch up: cloudqueue status", sealed.records...)
 	case errors.Is(err, federation.ErrTooLarge) && len(list) > 1:
 		return in.submitHalves(ctx, list)
 	case errors.Is(err, federation.ErrTooLarge):
@@ -210,7 +132,7 @@ func (in *ingest) submit(ctx context.Context, list []taken) error {
 		return err
 	}
 	in.seals.bound(sealed)
-	in.lane.hold("", "")
+	in.lane.hold(bySeal, "", "")
 	return in.handOn(settlement{ticket: ticket, tag: list[len(list)-1].Tag, batch: sealed.batch})
 }
 
@@ -236,29 +158,21 @@ func (in *ingest) again(ctx context.Context, q redrive) error {
 	ticket, err := in.lane.r.cfg.Spool.Submit(ctx, sealed.records...)
 	if err != nil {
 		q.done <- err
-		return ctx.Err()
+		if isFull(err) || errors.Is(err, federation.ErrTooLarge) {
+			return nil
+		}
+		return err
 	}
 	in.seals.bound(sealed)
 	return in.handOn(settlement{ticket: ticket, batch: sealed.batch, then: func(err error) { q.done <- err }})
-}
-
-// handOn gives a bound batch to settle, which outlives the route: only the router's end takes it away.
-func (in *ingest) handOn(s settlement) error {
-	work := in.lane.r.ctx
-	select {
-	case in.settling <- s:
-		return nil
-	case <-work.Done():
-		return work.Err()
-	}
 }
 
 // refuse gives everything back to the broker, waits, and takes again. Nothing is lost and nothing was numbered. It waits until
 // the store has room for just what it refused: that a large batch waits says nothing of other lanes. What was refused for
 // another reason than room is tried again at once; only a batch that goes through tells that it is over.
 func (in *ingest) refuse(ctx context.Context, reason, fix string, full ...spool.Record) error {
-	in.lane.hold(reason, fix)
-	if err := in.consumer.Pause(ctx); err != nil {
+	in.lane.hold(bySeal, reason, fix)
+	if err := in.pause(ctx, bySeal); err != nil {
 		return err
 	}
 	in.minIncarnation = in.lastSeen + 1
@@ -271,10 +185,34 @@ func (in *ingest) refuse(ctx context.Context, reason, fix string, full ...spool.
 		}
 	}
 	if len(full) > 0 {
-		in.lane.hold("", "")
+		in.lane.hold(bySeal, "", "")
 	}
-	in.consumer.Resume()
+	in.resume(bySeal)
 	return nil
+}
+
+// pause gives everything unacked back to the broker. Nothing is taken until everyone who paused has resumed.
+func (in *ingest) pause(ctx context.Context, by holder) error {
+	in.pausing.Lock()
+	in.paused[by] = true
+	in.pausing.Unlock()
+	return in.consumer.Pause(ctx)
+}
+
+func (in *ingest) pauses(by holder) bool {
+	in.pausing.Lock()
+	defer in.pausing.Unlock()
+	return in.paused[by]
+}
+
+func (in *ingest) resume(by holder) {
+	in.pausing.Lock()
+	defer in.pausing.Unlock()
+	was := in.paused[by]
+	in.paused[by] = false
+	if was && in.paused == [holders]bool{} {
+		in.consumer.Resume()
+	}
 }
 
 func isFull(err error) bool {
@@ -283,46 +221,6 @@ func isFull(err error) bool {
 
 // refusePause is long enough that a full store is not asked all the time, and short beside any repair.
 const refusePause = time.Second
-
-// settle acks and releases in the order of submission. The ack of a tag follows the Commit of every batch up to it (4.2).
-func (in *ingest) settle(ctx context.Context) error {
-	for s := range in.settling {
-		if err := in.await(ctx, s.ticket); err != nil {
-			return err
-		}
-		in.lane.committed(s.batch)
-		if s.then != nil {
-			s.then(nil)
-			continue
-		}
-		if err := in.consumer.Ack(ctx, s.tag); err != nil && ctx.Err() != nil {
-			return err // any other error means: unknown; the broker hands it out again, flagged
-		}
-	}
-	return nil
-}
-
-// await waits for a commit. When the store is unwell for too long, what is unacked goes back to the broker (before its
-// consumer timeout closes the channel), and taking starts again after the commit.
-func (in *ingest) await(ctx context.Context, t *spool.Ticket) error {
-	timer := time.NewTimer(in.lane.r.cfg.UnwellPause)
-	defer timer.Stop()
-	select {
-	case <-t.Done():
-		return t.Wait(ctx)
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-	}
-	in.lane.hold("the store does not answer: "+in.lane.r.storeError(), "repair the store; the messages wait in the broker")
-	if err := in.consumer.Pause(ctx); err != nil {
-		return err
-	}
-	err := t.Wait(ctx)
-	in.consumer.Resume()
-	in.lane.hold("", "")
-	return err
-}
 
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cloudqueue/federation"
+	"cloudqueue/router/spool/memstore"
 )
 
 func TestAMessageThatTheStoreCannotTakeHoldsItsLaneAndNothingElse(t *testing.T) {
@@ -109,6 +111,44 @@ func TestALaneThatAFullStoreRefusedWaitsForRoomForJustThatBatch(t *testing.T) {
 		s.publish("a")
 		if got := s.router.OutLanes()[0]; got.LastAssigned != 1 {
 			t.Errorf("lane %+v", got)
+		}
+	})
+}
+
+func TestAStoreThatDoesNotAnswerIsShownByItsLanes(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.disk.SetFault(func(op memstore.Op) memstore.Fault { return memstore.Fault{Delay: 40 * time.Second} })
+		s.publish("a")
+		time.Sleep(15 * time.Second)
+		if got := s.router.OutLanes()[0]; got.State != "held" || !strings.Contains(got.Reason, "does not answer") || got.Fix == "" {
+			t.Errorf("lane %+v", got.Condition)
+		}
+
+		s.disk.SetFault(nil)
+		time.Sleep(time.Minute)
+		if got := s.router.OutLanes()[0]; got.State != "running" {
+			t.Errorf("lane %+v", got.Condition)
+		}
+	})
+}
+
+func TestNothingIsTakenWhileTheStoreIsUnwellWhateverElseIsOver(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.disk.SetFault(func(memstore.Op) memstore.Fault { return memstore.Fault{Err: errors.New("the disk is gone")} })
+		s.publish("a")
+		time.Sleep(time.Minute - refusePause/2)
+		s.publish(strings.Repeat("0", 20<<20)) // refused for a second, in which the store's minute ends
+		time.Sleep(2 * refusePause)
+		synctest.Wait()
+
+		c := s.broker.consumer("cq.out.orders")
+		if got := s.router.OutLanes()[0]; !c.isPaused() || !strings.Contains(got.Reason, "the disk is gone") {
+			t.Errorf("paused %t, lane %+v", c.isPaused(), got.Condition)
+		}
+		s.disk.SetFault(nil)
+		time.Sleep(time.Minute)
+		if got := s.router.OutLanes()[0]; c.isPaused() || !strings.Contains(got.Reason, "larger than the store") {
+			t.Errorf("paused %t, lane %+v", c.isPaused(), got.Condition)
 		}
 	})
 }

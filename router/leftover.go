@@ -30,7 +30,7 @@ func (l *outLane) leave(ctx context.Context, gone topology.Route) error {
 	if err := l.stopIngest(ctx); err != nil {
 		return err
 	}
-	l.hold("", "")
+	l.holdNothing()
 	if route, own := l.leftover(gone); own {
 		return l.startIngest(route, l.r.cfg.Broker.Leftover(route.Source), true)
 	}

@@ -18,23 +18,21 @@ type outLane struct {
 	lane federation.Lane
 
 	// mu guards what follows; ingest, the senders, the receipts and status meet here.
-	mu        sync.Mutex
-	mark      federation.LaneMark
-	next      federation.Offset // the next to assign; moved by ingest alone
-	durable   federation.Offset // the last whose batch is committed
-	tail      []*federation.Batch
-	tailLen   int // bytes of tail
-	dups      uint64
-	lastIn    time.Time         // when a batch was last committed
-	speed     speed             // of next
-	voids     []federation.Void // durable ones of the generation
-	class     uint8
-	held      string // why nothing is taken from the broker, "" when it is
-	heldFix   string
-	heldSince time.Time
-	shown     admin.Condition // the last that status was told, with its date
-	senders   []*sender
-	in        *ingest // nil without a route in the topology
+	mu      sync.Mutex
+	mark    federation.LaneMark
+	next    federation.Offset // the next to assign; moved by ingest alone
+	durable federation.Offset // the last whose batch is committed
+	tail    []*federation.Batch
+	tailLen int // bytes of tail
+	dups    uint64
+	lastIn  time.Time         // when a batch was last committed
+	speed   speed             // of next
+	voids   []federation.Void // durable ones of the generation
+	class   uint8
+	holds   holds           // why nothing is taken from the broker
+	shown   admin.Condition // the last that status was told, with its date
+	senders []*sender
+	in      *ingest // nil without a route in the topology
 
 	receiptWake chan struct{} // capacity 1; pokes keepReceipts
 }
@@ -244,22 +242,4 @@ func (l *outLane) sender(d federation.Destination) *sender {
 		}
 	}
 	return nil
-}
-
-func (l *outLane) hold(reason, fix string) {
-	l.mu.Lock()
-	changed := l.held != reason
-	l.held, l.heldFix = reason, fix
-	if changed {
-		l.heldSince = time.Now()
-	}
-	l.mu.Unlock()
-	if !changed {
-		return
-	}
-	if reason == "" {
-		l.r.log.Info("lane resumed", "lane", l.lane.String())
-		return
-	}
-	l.r.log.Warn("lane held", "lane", l.lane.String(), "reason", reason, "fix", fix)
 }

@@ -2,6 +2,8 @@ package router
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,6 +80,29 @@ func TestTheEndsOfManyParkingsShareACommit(t *testing.T) {
 		synctest.Wait()
 		if got := act(s.router.Redrive); got > n/5 {
 			t.Errorf("%d commits for %d messages sealed again", got, n)
+		}
+	})
+}
+
+func TestAStopAnswersARedriveThatTheStoreKeepsWaiting(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.parkAll(1)
+		s.apply(forBoth + "1KiB")
+		s.disk.SetFault(func(memstore.Op) memstore.Fault { return memstore.Fault{Err: errors.New("the disk is gone")} })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		answered := make(chan *admin.ParkResult, 1)
+		began := time.Now()
+		go func() {
+			got, _ := s.router.Redrive(ctx, admin.ParkAction{Who: "test", Why: "the limit was raised"})
+			answered <- got
+		}()
+		synctest.Wait()
+		s.end()
+
+		got := <-answered
+		if took := time.Since(began); took > time.Minute || len(got.Failed) != 1 || !strings.Contains(got.Failed[0].Error, "the router stops") {
+			t.Errorf("after %s: %+v", took, got)
 		}
 	})
 }

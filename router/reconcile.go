@@ -75,7 +75,7 @@ func (r *Router) beginRoute(ctx context.Context, lane federation.Lane, route top
 		if err := l.stopIngest(ctx); err != nil {
 			return err
 		}
-		l.hold(fmt.Sprintf("route %s: its destinations are %v, the topology says %v; this version does not edit a route's destinations", route.Name, have, dests),
+		l.hold(byTopology, fmt.Sprintf("route %s: its destinations are %v, the topology says %v; this version does not edit a route's destinations", route.Name, have, dests),
 			"give the new destination set a route of its own, with another id")
 		return nil
 	}
@@ -151,7 +151,7 @@ func (l *outLane) startIngest(route topology.Route, consumer Consumer, detached 
 	l.mu.Lock()
 	l.in = in
 	l.mu.Unlock()
-	l.hold("", "")
+	l.holdNothing()
 	l.r.start(func() {
 		defer close(in.done)
 		l.r.fail(in.run(ctx))

@@ -141,14 +141,6 @@ func (r *Router) stopCleanly() {
 	}
 }
 
-func (r *Router) storeError() string {
-	h := r.cfg.Spool.Health()
-	if h.Err == nil {
-		return "no answer"
-	}
-	return h.Err.Error()
-}
-
 // link gives the link to a peer that is up, or nil.
 func (r *Router) link(peer federation.SiteID) Link {
 	r.mu.Lock()

@@ -90,9 +90,9 @@ func (l *outLane) dated(c admin.Condition) admin.Condition {
 
 // condition is that of taking from the broker. Callers hold mu.
 func (l *outLane) condition(last federation.Offset) admin.Condition {
-	switch {
-	case l.held != "":
-		return admin.Condition{State: admin.Held, Reason: l.held, Fix: l.heldFix, Since: l.heldSince}
+	switch held := l.holds.first(); {
+	case held.reason != "":
+		return admin.Condition{State: admin.Held, Reason: held.reason, Fix: held.fix, Since: held.since}
 	case l.in != nil:
 		at := admin.FromPart(l.in.consumer.State())
 		if !l.in.detached || !at.State.Healthy() {
