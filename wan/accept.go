@@ -94,7 +94,7 @@ func (e *Endpoint) answerHello(ctx context.Context, o *opening, hello federation
 	n := e.neighbour(certified)
 	if n == nil {
 		return nil, &refusal{"not-a-peer", federation.NoGrant, fmt.Sprintf("%s has no link with %s in its topology", e.cfg.Site, certified),
-			fmt.Sprintf("add a link between %s and %s to the topology, or wait until %s has the same version", e.cfg.Site, certified, e.cfg.Site), false}
+			fmt.Sprintf("add a link between %s and %s to the topology, or wait until %s has the same version", e.cfg.Site, certified, e.cfg.Site), false, false}
 	}
 	switch hello.Connection {
 	case 0:
@@ -149,7 +149,7 @@ func (n *neighbour) ready(ctx context.Context, hello federation.Hello) error {
 func (n *neighbour) acceptSecond(ctx context.Context, o *opening, hello federation.Hello) (serve func(), err error) {
 	link := n.current()
 	if link == nil || link.dialled || link.id != hello.LinkID {
-		return nil, &refusal{"no-such-link", federation.Full, fmt.Sprintf("%s has no link %016x", n.e.cfg.Site, hello.LinkID), "", false}
+		return nil, &refusal{"no-such-link", federation.Full, fmt.Sprintf("%s has no link %016x", n.e.cfg.Site, hello.LinkID), "", false, false}
 	}
 	if r := n.e.greet(ctx, hello); r != nil {
 		return nil, r

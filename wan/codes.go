@@ -62,11 +62,12 @@ func protocolError(format string, a ...any) *closeError {
 
 // refusal is a connection that one side did not want, and what mends it.
 type refusal struct {
-	reason  string // one word, for counting
-	verdict federation.Verdict
-	text    string
-	fix     string
-	remote  bool // the peer refused us
+	reason   string // one word, for counting
+	verdict  federation.Verdict
+	text     string
+	fix      string
+	remote   bool // the peer refused us
+	stopping bool // because it stops
 }
 
 func (r *refusal) Error() string { return r.text }
@@ -112,6 +113,13 @@ func unanswered(err error) bool {
 	var timeout net.Error
 	return errors.As(err, &transport) && transport.Remote && transport.ErrorCode == quic.ConnectionRefused ||
 		errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded)
+}
+
+// stopping tells whether the peer refused an attempt because it stops.
+func stopping(err error) bool {
+	var r *refusal
+	var app *quic.ApplicationError
+	return errors.As(err, &r) && r.remote && r.stopping || errors.As(err, &app) && app.Remote && code(app.ErrorCode) == codeDone
 }
 
 // refusedByPeer explains a TLS alert (RFC 8446 section 6; RFC 9001 section 4.8 adds 0x100).

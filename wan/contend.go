@@ -16,7 +16,7 @@ func (n *neighbour) contend(hello federation.Hello) *refusal {
 	duplicate := &refusal{reason: "duplicate-link", verdict: federation.Full}
 	switch l, a := n.link, n.attempt; {
 	case n.e.draining.Load():
-		return &refusal{reason: "stopping", verdict: federation.Full, text: string(n.e.cfg.Site) + " is stopping"}
+		return &refusal{reason: "stopping", verdict: federation.Full, text: string(n.e.cfg.Site) + " is stopping", stopping: true}
 	case l != nil && l.hello.Boot == hello.Boot && l.heardWithin(2*n.e.cfg.Heartbeat) && !l.drain.done():
 		duplicate.text = "the link is up at " + string(n.e.cfg.Site)
 		return duplicate

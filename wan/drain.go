@@ -22,8 +22,12 @@ type drain struct {
 	asked    bool       // DRAIN went out or came in
 	sent     bool       // DRAIN_DONE went out
 	received bool       // DRAIN_DONE came in
+	follows  bool       // the peer said that it dials a new link after it
 	reason   string
 }
+
+// tagFollows is the extension of a DRAIN that says so. It has no value.
+const tagFollows = 2
 
 // complete tells whether nothing is outstanding on either side. It needs d.mu.
 func (d *drain) complete() bool { return d.sent && d.received }
@@ -52,22 +56,23 @@ func (d *drain) done() bool {
 	return d.complete()
 }
 
-// byPeer tells whether the link has drained because the peer asked and we did not: it stops.
-func (d *drain) byPeer() bool {
+// byPeer tells whether the link has drained because the peer asked and we did not: it stops, or dials a new one.
+func (d *drain) byPeer() (asked, follows bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.complete() && !d.told
+	asked = d.complete() && !d.told
+	return asked, asked && d.follows
 }
 
 // Drain ends the link without losing anything: no more copies are taken on either side, both wait for the answers to what they sent, then the link closes.
 // It returns nil when that is done, after Handler.Down; when ctx ends first it closes the link all the same (what is unanswered gets LinkLost) and returns the context's
 // error, after Handler.Down unless that hangs. ErrLinkDown: the link ended before it was drained. It must not be called from a method of Handler.
 func (l *Link) Drain(ctx context.Context) error {
-	return l.drainFor(ctx, "asked by "+string(l.n.e.cfg.Site))
+	return l.drainFor(ctx, federation.Drain{Reason: "asked by " + string(l.n.e.cfg.Site)})
 }
 
-func (l *Link) drainFor(ctx context.Context, reason string) error {
-	l.askDrain(reason)
+func (l *Link) drainFor(ctx context.Context, f federation.Drain) error {
+	l.askDrain(f)
 	if err := l.wait(ctx); err != nil {
 		l.end(&closeError{codeDrained, "", "the link was not drained in time"})
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), linger)
@@ -81,22 +86,24 @@ func (l *Link) drainFor(ctx context.Context, reason string) error {
 	return nil
 }
 
-func (l *Link) askDrain(reason string) {
+func (l *Link) askDrain(f federation.Drain) {
 	d := &l.drain
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.told {
 		d.told = true
-		l.sendOwn(federation.Drain{Reason: clip(reason)})
+		f.Reason = clip(f.Reason)
+		l.sendOwn(f)
 	}
-	l.startDrain(reason)
+	l.startDrain(f.Reason)
 }
 
 // drainRequested: DRAIN came in.
-func (l *Link) drainRequested(reason string) {
+func (l *Link) drainRequested(f federation.Drain) {
 	l.drain.mu.Lock()
 	defer l.drain.mu.Unlock()
-	l.startDrain(reason)
+	l.drain.follows = extended(f.Extensions, tagFollows)
+	l.startDrain(said(f.Reason))
 }
 
 // peerDrained: DRAIN_DONE came in.
@@ -172,9 +179,9 @@ func (l *Link) ending(err error) error {
 		return err
 	case !l.drain.done() || wrong.code != codeDrained && wrong != errReplaced: // a peer that has drained and comes anew has closed the old one
 		return wrong
-	case l.drain.byPeer():
-		return &closeError{codeDrained, "", "drained by " + string(l.n.site)}
-	default:
-		return errDrained
 	}
+	if byPeer, _ := l.drain.byPeer(); byPeer {
+		return &closeError{codeDrained, "", "drained by " + string(l.n.site)}
+	}
+	return errDrained
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 
 	"cloudqueue/federation"
@@ -100,6 +101,11 @@ func (f *frameReader) grow(bytes int) error {
 	}
 	f.partial.Add(int64(-bytes))
 	return &closeError{codeOverload, "partial-frames", fmt.Sprintf("incomplete frames take more than %d MiB", maxPartial>>20)}
+}
+
+// extended tells whether an extension is there.
+func extended(list []federation.TLV, tag uint64) bool {
+	return slices.ContainsFunc(list, func(t federation.TLV) bool { return t.Tag == tag })
 }
 
 // noEOF says that a frame was cut, which is no regular end of a stream.

@@ -33,13 +33,13 @@ func (e *Endpoint) checkHello(h federation.Hello, certified federation.SiteID) *
 	switch {
 	case h.Site != certified:
 		return &refusal{"hello-site", federation.NoGrant, fmt.Sprintf("it says it is %q, its certificate says %q", h.Site, certified),
-			fmt.Sprintf("correct the site name in the router file of %s, or its certificate", certified), false}
+			fmt.Sprintf("correct the site name in the router file of %s, or its certificate", certified), false, false}
 	case h.Federation != e.cfg.Federation:
 		return &refusal{"hello-federation", federation.NoGrant, fmt.Sprintf("it is of federation %q, %s is of %q", h.Federation, e.cfg.Site, e.cfg.Federation),
-			"correct the federation name in one of the router files", false}
+			"correct the federation name in one of the router files", false, false}
 	case h.MinVersion > maxWire || h.MaxVersion < minWire:
 		return &refusal{"hello-version", federation.UnknownCritical, fmt.Sprintf("it speaks wire versions %d to %d, %s speaks %d to %d", h.MinVersion, h.MaxVersion, e.cfg.Site, minWire, maxWire),
-			"run versions of cloudqueue that are at most one apart", false}
+			"run versions of cloudqueue that are at most one apart", false, false}
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func (e *Endpoint) greet(ctx context.Context, h federation.Hello) *refusal {
 
 // refusedBy is a refusal that the peer sent us.
 func refusedBy(ack federation.HelloAck) *refusal {
-	return &refusal{verdict: ack.Verdict, text: said(ack.Text), remote: true}
+	return &refusal{verdict: ack.Verdict, text: said(ack.Text), remote: true, stopping: extended(ack.Extensions, tagStopping)}
 }
 
 // opening is a connection before its link: the control stream with what is read and written on it.

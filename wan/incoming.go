@@ -39,7 +39,7 @@ func (c *conn) take(f federation.Frame) error {
 	}
 	switch f := f.(type) {
 	case federation.Drain:
-		c.link.drainRequested(said(f.Reason))
+		c.link.drainRequested(f)
 	case federation.DrainDone:
 		c.link.peerDrained()
 	default:

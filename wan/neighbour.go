@@ -169,10 +169,16 @@ func (n *neighbour) failed(a *attempt, err error) {
 	n.next = time.Now().Add(n.e.pause(n.failures))
 	n.away = unanswered(err)
 	if n.goodbye && unanswered(err) {
-		return // it said why
+		n.say(n.stopped())
+		return
 	}
-	n.goodbye = false
+	n.goodbye = n.goodbye && stopping(err)
 	n.say(explain(err, n.e.cfg.Site, n.site))
+}
+
+// stopped is the reason and the fix when the peer said goodbye and does not answer any more.
+func (n *neighbour) stopped() (reason, fix string) {
+	return string(n.site) + " stopped cleanly; waiting for it", "start the router of " + string(n.site) + " again if it shall run"
 }
 
 // isBack: the peer came to us with its certificate. When we were waiting for it to be there, the pauses begin anew; that happens once for each time that nobody
@@ -212,9 +218,13 @@ func (n *neighbour) ended(l *Link, err error) {
 	if n.successor {
 		n.successor, n.failures, n.next = false, 0, time.Now()
 	}
-	if n.reason, n.fix = explain(err, n.e.cfg.Site, n.site); l.drain.byPeer() {
+	n.reason, n.fix = explain(err, n.e.cfg.Site, n.site)
+	switch byPeer, follows := l.drain.byPeer(); {
+	case follows:
+		n.reason, n.fix = string(n.site)+" dials a new link, since a certificate was renewed", "when this lasts: cloudqueue status at "+string(n.site)
+	case byPeer:
 		n.goodbye = true
-		n.reason, n.fix = string(n.site)+" stopped cleanly; waiting for it", "start the router of "+string(n.site)+" again if it shall run"
+		n.reason, n.fix = n.stopped()
 	}
 	n.since = time.Now()
 	poke(n.wake)

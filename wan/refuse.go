@@ -58,11 +58,18 @@ func (e *Endpoint) countRefusal(reason string, site federation.SiteID, remote, t
 
 func (o *opening) remote() string { return o.qc.RemoteAddr().String() }
 
+// tagStopping is the extension of a HELLO_ACK that refuses because the site stops. It has no value.
+const tagStopping = 2
+
 // refuse tells the peer why and closes. The text goes as a HELLO_ACK; the connection waits a moment for the peer to close it, because closing it
 // ourselves would throw the HELLO_ACK away (docs/decisions.md, M6).
 func (o *opening) refuse(ctx context.Context, ours federation.Hello, r *refusal) {
+	ack := federation.HelloAck{Hello: ours, Verdict: r.verdict, Text: clip(r.text)}
+	if r.stopping {
+		ack.Extensions = []federation.TLV{{Tag: tagStopping}}
+	}
 	o.control.SetDeadline(time.Now().Add(linger))
-	if err := o.write(nil, federation.HelloAck{Hello: ours, Verdict: r.verdict, Text: clip(r.text)}); err == nil {
+	if err := o.write(nil, ack); err == nil {
 		o.control.Close()
 		wait, cancel := context.WithTimeout(ctx, linger)
 		defer cancel()

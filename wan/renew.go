@@ -33,10 +33,8 @@ func (c *conn) oursRenewed() bool { return !c.ours.SameCertificate(c.link.n.e.cf
 
 // noteRenewal looks for the peer's word in a heartbeat.
 func (c *conn) noteRenewal(h federation.Heartbeat) {
-	for _, e := range h.Extensions {
-		if e.Tag == tagRenewed {
-			c.theirsRenewed.Store(true)
-		}
+	if extended(h.Extensions, tagRenewed) {
+		c.theirsRenewed.Store(true)
 	}
 }
 
@@ -78,7 +76,7 @@ func (l *Link) handOver() {
 	l.n.e.tasks.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), finishWithin)
 		defer cancel()
-		if err := l.drainFor(ctx, "a certificate was renewed"); err != nil {
+		if err := l.drainFor(ctx, federation.Drain{Reason: "a certificate was renewed", Extensions: []federation.TLV{{Tag: tagFollows}}}); err != nil {
 			l.n.e.logger.Warn("link not drained", "site", l.n.e.cfg.Site, "peer", l.n.site, "err", err)
 		}
 	})
