@@ -54,6 +54,35 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
+// FuzzDropForged holds that nothing of ours is left that the edit does not set, but an x-cq-duplicate of true.
+func FuzzDropForged(f *testing.F) {
+	for _, e := range encodings() {
+		f.Add(e.Raw)
+	}
+	f.Add(table("\x09x-cq-pathV\x0ex-cq-duplicatet\x00\x0ex-cq-duplicatet\x02\x0cx-cq-user-idV"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := Rewrite(raw, Edit{DropForged: true})
+		if err != nil {
+			return
+		}
+		l, _ := layoutOf(got)
+		names, values := decodeTable(l.table(got))
+		for i, name := range names {
+			switch name {
+			case HeaderID, HeaderOrigin, HeaderPath, HeaderTime, HeaderUserID:
+				t.Fatalf("%s is left in %x", name, got)
+			case HeaderDuplicate:
+				if !bytes.HasPrefix(values[i], []byte("\x0ex-cq-duplicatet")) || values[i][len(values[i])-1] == 0 {
+					t.Fatalf("%q is left of %x", values[i], raw)
+				}
+			}
+		}
+		if again, err := Rewrite(got, Edit{DropForged: true}); err != nil || !bytes.Equal(again, got) {
+			t.Fatalf("%x became %x, %v", got, again, err)
+		}
+	})
+}
+
 func FuzzRead(f *testing.F) {
 	for _, e := range encodings() {
 		f.Add(e.Raw)
