@@ -24,7 +24,8 @@ func (s *Spool) finish(reason error) error {
 	}
 	rest := s.waiting
 	s.waiting = nil
-	s.queue.finish(rest, s.ended)
+	s.queue.end(rest, s.ended)
+	s.letIn()
 	return s.closeWriters()
 }
 
@@ -97,7 +98,8 @@ func (s *Spool) closeUnstarted(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queue.finish(s.waiting, ErrClosed)
+	s.queue.end(s.waiting, ErrClosed)
 	s.waiting = nil
+	s.letIn()
 	return s.closeWriters()
 }

@@ -31,7 +31,8 @@ func (s *Spool) publish(o *openSegment, pending *content, n int64, group []*subm
 		s.applyAll(own)
 	}
 	s.health.Err, s.health.Attempts, s.writing = nil, 0, time.Time{}
-	s.queue.finish(group, nil)
+	s.queue.end(group, nil)
+	s.letIn()
 	s.look()
 }
 

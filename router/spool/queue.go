@@ -2,7 +2,6 @@ package spool
 
 import (
 	"context"
-	"fmt"
 
 	"cloudqueue/federation"
 )
@@ -11,9 +10,10 @@ import (
 type queue struct {
 	waiting   []*submission
 	bytes     int                        // waiting and being written
+	maxBytes  int                        // of them; a greater submission is let in when there is no other
 	laneBytes map[federation.Lane]uint64 // of batches among them
 	parks     int                        // PARKs among them
-	room      chan struct{}              // closed when bytes go down, and made anew
+	line      []*newcomer                // who waits for room, in the order of their calls
 }
 
 // submission is the records of one Submit; they stay in one group.
@@ -32,6 +32,7 @@ type Ticket struct{ s *submission }
 func (t *Ticket) Done() <-chan struct{} { return t.s.done }
 
 // Wait waits until the records are durable (nil). Other errors leave it unknown: the context's, or ErrClosed when the spool ended first.
+// What is known already counts more than a context that has ended.
 func (t *Ticket) Wait(ctx context.Context) error {
 	select {
 	case <-t.s.done:
@@ -46,9 +47,11 @@ func (t *Ticket) Wait(ctx context.Context) error {
 	}
 }
 
-func newQueue() queue {
-	return queue{laneBytes: make(map[federation.Lane]uint64), room: make(chan struct{})}
+func newQueue(maxBytes int) queue {
+	return queue{maxBytes: maxBytes, laneBytes: make(map[federation.Lane]uint64)}
 }
+
+func (q *queue) fits(s *submission) bool { return q.bytes == 0 || q.bytes+s.size <= q.maxBytes }
 
 func (q *queue) push(s *submission) {
 	q.waiting = append(q.waiting, s)
@@ -59,7 +62,8 @@ func (q *queue) push(s *submission) {
 	}
 }
 
-// groupTarget is the bytes at which a group takes no further submission. Chosen: 4 MiB sync in about the time of their own write; more delays the first of them.
+// groupTarget is the bytes at which a group takes no further submission. Chosen: 4 MiB sync in about the time of their own write; more
+// delays the first of them.
 const groupTarget = 4 << 20
 
 // take removes the submissions of the next group: at least one, and no more than groupTarget asks for.
@@ -78,8 +82,8 @@ func (q *queue) take() (group []*submission) {
 	return group
 }
 
-// finish ends submissions and makes room.
-func (q *queue) finish(group []*submission, err error) {
+// end ends submissions: with nil they are durable. Whoever calls it lets the next ones in.
+func (q *queue) end(group []*submission, err error) {
 	for _, s := range group {
 		q.bytes -= s.size
 		q.parks -= s.claim.parks
@@ -91,14 +95,13 @@ func (q *queue) finish(group []*submission, err error) {
 		s.err = err
 		close(s.done)
 	}
-	close(q.room)
-	q.room = make(chan struct{})
 }
 
-// Submit queues records and returns before they are durable. Submissions become durable in the order of the calls; the records of one stand in one
-// group, so that a crash keeps all of them or none. Submit blocks only while MaxQueuedBytes are waiting. The batches' bytes and the records' slices must not change any more.
-// Errors: ErrFull and ErrLaneFull when a quota refuses batches or parked messages (marks always have room), ErrClosed, ErrReadOnly, federation.ErrTooLarge,
-// the context's, and one for a record that no log may hold. After an error nothing was queued.
+// Submit queues records and returns before they are durable. Submissions become durable in the order of the calls; the records of one
+// stand in one group, so that a crash keeps all of them or none. Submit blocks only while MaxQueuedBytes are waiting, or one that came
+// before waits for room. The batches' bytes and the records' slices must not change any more. Errors: ErrFull and ErrLaneFull when a quota
+// refuses batches or parked messages (marks always have room), ErrClosed, ErrReadOnly, federation.ErrTooLarge, the context's, and one for
+// a record that no log may hold. After an error nothing was queued.
 func (s *Spool) Submit(ctx context.Context, records ...Record) (*Ticket, error) {
 	sub, err := encodeRecords(records)
 	if err != nil {
@@ -107,52 +110,12 @@ func (s *Spool) Submit(ctx context.Context, records ...Record) (*Ticket, error) 
 	return s.enqueue(ctx, sub, true)
 }
 
-// Commit submits records and waits. nil: all of them are durable. After another error than those of Submit nobody knows: they stay queued and may become durable later.
+// Commit submits records and waits. nil: all of them are durable. After an error of Submit nothing was queued. Any other error means that
+// the outcome is unknown: the records stay queued and may still become durable.
 func (s *Spool) Commit(ctx context.Context, records ...Record) error {
 	t, err := s.Submit(ctx, records...)
 	if err != nil {
 		return err
 	}
 	return t.Wait(ctx)
-}
-
-// enqueue waits for room in the queue. limited submissions obey the quota.
-func (s *Spool) enqueue(ctx context.Context, sub *submission, limited bool) (*Ticket, error) {
-	for {
-		room, err := s.tryEnqueue(sub, limited)
-		if err != nil {
-			return nil, err
-		}
-		if room == nil {
-			notify(s.work)
-			return &Ticket{sub}, nil
-		}
-		select { // either order: with room the next try decides, without it the caller is told
-		case <-room:
-		case <-ctx.Done():
-			return nil, fmt.Errorf("queue of the spool: %w", ctx.Err())
-		}
-	}
-}
-
-// tryEnqueue queues sub, or gives the channel that tells when to try again.
-func (s *Spool) tryEnqueue(sub *submission, limited bool) (<-chan struct{}, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended != nil {
-		return nil, s.ended
-	}
-	if s.closing {
-		return nil, ErrClosed
-	}
-	if limited {
-		if err := s.admit(&sub.claim); err != nil {
-			return nil, err
-		}
-	}
-	if s.queue.bytes > 0 && s.queue.bytes+sub.size > s.cfg.MaxQueuedBytes {
-		return s.room, nil
-	}
-	s.push(sub)
-	return nil, nil
 }

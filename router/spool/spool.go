@@ -131,7 +131,7 @@ func load(ctx context.Context, store Segments, cfg Config, identity Identity) (*
 	s := &Spool{
 		store: store, cfg: cfg, logger: cfg.Logger, identity: identity, extents: cache, readers: newReaders(store),
 		work: make(chan struct{}, 1), tidy: make(chan struct{}, 1), done: make(chan struct{}),
-		state: r.state, queue: newQueue(), corrupt: r.stretches, numbers: highest, garbage: r.leftovers, health: Health{Since: time.Now()},
+		state: r.state, queue: newQueue(cfg.MaxQueuedBytes), corrupt: r.stretches, numbers: highest, garbage: r.leftovers, health: Health{Since: time.Now()},
 	}
 	s.free, _, err = store.Space(ctx)
 	for _, g := range s.inOrder() {
