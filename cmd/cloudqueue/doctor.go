@@ -90,7 +90,7 @@ func (d *doctor) examine(ctx context.Context) []finding {
 }
 
 func (a *app) showFindings(findings []finding) error {
-	if err := a.print(findings, func(w io.Writer) { writeFindings(w, findings) }); err != nil {
+	if err := a.printFixes(findings, func(w io.Writer) { writeFindings(w, findings) }); err != nil {
 		return err
 	}
 	for _, f := range findings {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -116,7 +115,7 @@ func stopped(err error) bool {
 }
 
 // report prints what went wrong and gives the exit code.
-func report(w io.Writer, err error) int {
+func (a *app) report(err error) int {
 	if err == nil || stopped(err) {
 		return exitOK
 	}
@@ -124,9 +123,9 @@ func report(w io.Writer, err error) int {
 	if f == errNo {
 		return exitNo
 	}
-	fmt.Fprintf(w, "cloudqueue: %s\n", strings.TrimSpace(f.err.Error()))
+	fmt.Fprintf(a.errs, "cloudqueue: %s\n", a.retyped(strings.TrimSpace(f.err.Error())))
 	if f.fix != "" {
-		fmt.Fprintf(w, "to do: %s\n", f.fix)
+		fmt.Fprintf(a.errs, "to do: %s\n", a.retyped(f.fix))
 	}
 	return f.code
 }

@@ -41,7 +41,7 @@ func TestErrorsEndWithTheirCode(t *testing.T) {
 		"anything else":            {disk, exitFailed},
 	} {
 		var out bytes.Buffer
-		got := report(&out, c.err)
+		got := (&app{errs: &out}).report(c.err)
 		silent := c.want == exitOK || errors.Is(c.err, errNo)
 		if got != c.want || (out.Len() == 0) != silent {
 			t.Errorf("%s: code %d, want %d; said %q", name, got, c.want, &out)

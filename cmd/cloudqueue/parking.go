@@ -95,7 +95,10 @@ func (a *app) parkingShow() *cobra.Command {
 				_, err := a.out.Write(m.Body)
 				return err
 			}
-			return a.print(m, func(w io.Writer) { writeParkedMessage(w, m, time.Now()) })
+			return a.print(m, func(w io.Writer) {
+				writeParkedMessage(w, m, time.Now())
+				fmt.Fprintf(w, "\nto do: %s\n", a.retyped(fmt.Sprintf("fix the cause, then cloudqueue parking redrive '%s'", m.ID)))
+			})
 		},
 	}
 	c.Flags().BoolVar(&body, "body", false, "write the body alone")
@@ -124,7 +127,6 @@ func writeParkedMessage(w io.Writer, m *admin.ParkedMessage, now time.Time) {
 	if len(preview) > 0 && isText(preview) {
 		fmt.Fprintf(w, "\n%s\n", preview)
 	}
-	fmt.Fprintf(w, "\nto do: fix the cause, then cloudqueue parking redrive '%s'\n", m.ID)
 }
 
 // isText tells whether a terminal can show bytes; a letter that the preview cut does not count.

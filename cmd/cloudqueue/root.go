@@ -26,6 +26,8 @@ type app struct {
 	socket     string
 	output     string
 	timeout    time.Duration
+
+	given givenFlags
 }
 
 // run executes one command line and gives the exit code.
@@ -35,7 +37,7 @@ func run(ctx context.Context, a *app, args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.errs)
-	return report(a.errs, root.ExecuteContext(ctx))
+	return a.report(root.ExecuteContext(ctx))
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -54,7 +56,7 @@ published there with confirms.
 		SilenceErrors:     true,
 		Args:              noArgs,
 		RunE:              help,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkFlags() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.checkFlags(c) },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	flags := root.PersistentFlags()
@@ -82,7 +84,11 @@ func defaultConfig() string {
 	return site.DefaultConfigPath
 }
 
-func (a *app) checkFlags() error {
+func (a *app) checkFlags(c *cobra.Command) error {
+	if c.Flags().Changed("config") {
+		a.given.config = a.configPath
+	}
+	a.given.socket = a.socket
 	switch a.output {
 	case "table", "json", "yaml":
 	default:

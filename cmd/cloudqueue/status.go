@@ -49,7 +49,7 @@ func (a *app) showStatus(ctx context.Context, parkedOK bool) error {
 	if err != nil {
 		return err
 	}
-	if err := a.print(status, func(w io.Writer) { writeStatus(w, status) }); err != nil {
+	if err := a.printFixes(status, func(w io.Writer) { writeStatus(w, status) }); err != nil {
 		return err
 	}
 	if parkedOK {
@@ -96,12 +96,12 @@ func (a *app) showAgain(status *admin.Status, err error) error {
 	}
 	switch {
 	case err != nil:
-		report(a.errs, err)
+		a.report(err)
 		return nil
 	case a.output == "json":
 		return json.NewEncoder(a.out).Encode(status) // one line each
 	case a.output == "yaml":
 		fmt.Fprintln(a.out, "---")
 	}
-	return a.print(status, func(w io.Writer) { writeStatus(w, status) })
+	return a.printFixes(status, func(w io.Writer) { writeStatus(w, status) })
 }

@@ -47,9 +47,9 @@ func aStatus() *admin.Status {
 }
 
 func TestStatusShowsWhatNeedsAttentionFirst(t *testing.T) {
-	router := &fakeRouter{status: aStatus()}
-	got := cloudqueue(t, "status", "--socket", router.serve(t))
-	golden(t, "status", got.out)
+	socket := (&fakeRouter{status: aStatus()}).serve(t)
+	got := cloudqueue(t, "status", "--socket", socket)
+	golden(t, "status", strings.ReplaceAll(got.out, socket, "SOCKET"))
 	got.want(t, exitNo)
 	if got.errs != "" {
 		t.Errorf("errors: %s", got.errs)

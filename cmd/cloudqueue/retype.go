@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// ourCommand finds commands in a text that depend on which router is meant. The second group are those that ask the router itself.
+var ourCommand = regexp.MustCompile(`cloudqueue (router|doctor|spool (?:init|ls|cat|reseal|new-id)|topology (?:plan|apply|show)|(status|books|parking (?:list|show|redrive|drop)|spool void))\b`)
+
+// elsewhere finds, in the words before a command, that it is to be typed at another site.
+var elsewhere = regexp.MustCompile(`\b(peer|origin|destination)\b[^;.\n]*$`)
+
+// retyped gives the commands of a text that says what to do the --config or --socket that this call was given: they are to be typed
+// for the same router.
+func (a *app) retyped(text string) string {
+	if a.given == (givenFlags{}) {
+		return text
+	}
+	var out strings.Builder
+	done := 0
+	for _, at := range ourCommand.FindAllStringSubmatchIndex(text, -1) {
+		asksRouter := at[4] >= 0
+		out.WriteString(text[done:at[1]])
+		if done = at[1]; sameSite(text[:at[0]], text[done:]) {
+			out.WriteString(a.given.words(asksRouter))
+		}
+	}
+	return out.String() + text[done:]
+}
+
+// sameSite tells whether a command is meant for the router of this call: it names no store, router's file or other site.
+func sameSite(before, after string) bool {
+	words := (after + ";")[:strings.IndexAny(after+";", ";\n")]
+	return !elsewhere.MatchString(before) && !strings.HasPrefix(after, " at ") && !strings.Contains(words, "file://") && !strings.HasPrefix(after, " --config ")
+}
+
+// givenFlags are the flags of this call that name a router; empty ones were not given.
+type givenFlags struct{ config, socket string }
+
+func (g givenFlags) words(asksRouter bool) (words string) {
+	if g.config != "" {
+		words += " --config " + quoted(g.config)
+	}
+	if g.socket != "" && asksRouter {
+		words += " --socket " + quoted(g.socket)
+	}
+	return words
+}
+
+var plainWord = regexp.MustCompile(`^[\pL\pN_./:@%+=-]+$`)
+
+// quoted writes a word as a shell takes it.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// printFixes is print for what says what to type.
+func (a *app) printFixes(v any, show func(w io.Writer)) error {
+	return a.print(v, func(w io.Writer) {
+		var text bytes.Buffer
+		show(&text)
+		_, _ = io.WriteString(w, a.retyped(text.String())) // as every line that print's callers write
+	})
+}

@@ -1,0 +1,36 @@
+package main
+
+import "testing"
+
+func TestWhatIsToBeTypedIsForTheRouterThatThisCallWasFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		given      givenFlags
+		text, want string
+	}{
+		"nothing given":      {givenFlags{}, "run: cloudqueue spool reseal", "run: cloudqueue spool reseal"},
+		"a file":             {givenFlags{config: "ams/router.yaml"}, "run: cloudqueue spool reseal", "run: cloudqueue spool reseal --config ams/router.yaml"},
+		"a file with spaces": {givenFlags{config: "my ams's.yaml"}, "cloudqueue status", `cloudqueue status --config 'my ams'\''s.yaml'`},
+		"before arguments":   {givenFlags{config: "a.yaml"}, "cloudqueue parking list --reason unroutable", "cloudqueue parking list --config a.yaml --reason unroutable"},
+		"several":            {givenFlags{config: "a.yaml"}, "cloudqueue spool void --corrupt, then cloudqueue spool new-id", "cloudqueue spool void --config a.yaml --corrupt, then cloudqueue spool new-id --config a.yaml"},
+		"a socket":           {givenFlags{socket: "/s"}, "cloudqueue status; cloudqueue spool ls", "cloudqueue status --socket /s; cloudqueue spool ls"},
+		"another site":       {givenFlags{config: "a.yaml"}, "see the destination: cloudqueue status", "see the destination: cloudqueue status"},
+		"the peer":           {givenFlags{config: "a.yaml"}, "mount the newer store, or run on the peer: cloudqueue spool new-id", "mount the newer store, or run on the peer: cloudqueue spool new-id"},
+		"a named site":       {givenFlags{config: "a.yaml"}, "cloudqueue status at nyc says why", "cloudqueue status at nyc says why"},
+		"a line above":       {givenFlags{config: "a.yaml"}, "no answer of the peer\nto do: cloudqueue status", "no answer of the peer\nto do: cloudqueue status --config a.yaml"},
+		"a named store":      {givenFlags{config: "a.yaml"}, "cloudqueue spool init file:///x; cloudqueue doctor", "cloudqueue spool init file:///x; cloudqueue doctor --config a.yaml"},
+		"needs no router":    {givenFlags{config: "a.yaml"}, "cloudqueue pki issue ams", "cloudqueue pki issue ams"},
+	} {
+		if got := (&app{given: c.given}).retyped(c.text); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestEveryCommandThatSaysWhatToTypeRepeatsItsRouter(t *testing.T) {
+	file := routerFile(t, "ams")
+	socket := (&fakeRouter{status: aStatus()}).serve(t)
+	cloudqueue(t, "status", "--socket", socket).want(t, exitNo, "to do: cloudqueue parking list --socket "+socket, "parking list --socket "+socket+" --reason unroutable")
+	cloudqueue(t, "status", "-c", file).want(t, exitUnreachable, "cloudqueue router --config "+file)
+	cloudqueue(t, "spool", "init", "-c", file).want(t, exitOK)
+	cloudqueue(t, "spool", "new-id", "-c", file).want(t, exitOK, "next: cloudqueue spool reseal --config "+file+" --why REASON")
+}
