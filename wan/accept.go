@@ -27,7 +27,7 @@ func (e *Endpoint) accept(ctx context.Context, listener *quic.Listener) error {
 
 // admit takes a connection whose TLS handshake is done through the hellos, and stays with it as long as it lasts.
 func (e *Endpoint) admit(ctx context.Context, qc *quic.Conn) {
-	authenticated(qc)
+	guestOf(qc.Context()).leave()
 	peer, err := e.cfg.Identity().Verify(qc.ConnectionState().TLS.PeerCertificates, "", time.Now())
 	if err != nil {
 		qc.CloseWithError(quic.ApplicationErrorCode(codeCertificate), clip(err.Error()))
@@ -64,7 +64,6 @@ func (e *Endpoint) receive(ctx context.Context, qc *quic.Conn, certified federat
 
 // hear waits for the control stream and the HELLO on it.
 func (e *Endpoint) hear(ctx context.Context, qc *quic.Conn) (*opening, federation.Hello, error) {
-	ours := e.cfg.Identity() // unless it changed within the handshake; then the connection is cut at its certificate's end
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.HelloTimeout)
 	defer cancel()
 	control, err := qc.AcceptStream(ctx)
@@ -74,7 +73,7 @@ func (e *Endpoint) hear(ctx context.Context, qc *quic.Conn) (*opening, federatio
 	control.SetPriority(urgencyControl, false)
 	deadline, _ := ctx.Deadline()
 	control.SetDeadline(deadline)
-	o := newOpening(qc, ours, control)
+	o := newOpening(qc, guestOf(qc.Context()).shown.Load(), control)
 	preamble, err := o.frames.preamble()
 	if err != nil {
 		return o, federation.Hello{}, o.cause(err)

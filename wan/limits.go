@@ -6,7 +6,10 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"cloudqueue/wan/pki"
 
 	"github.com/quic-go/quic-go"
 )
@@ -60,10 +63,16 @@ func (d *doorman) mustProveAddress(net.Addr) bool {
 	return false
 }
 
-// guest is a place for a connection until it is authenticated.
-type guest struct{ leave func() }
+// guest is a connection that came in: it has a place until it is authenticated.
+type guest struct {
+	leave func()
+	shown atomic.Pointer[pki.Identity] // that we used in its handshake, which ours may have replaced since
+}
 
 type guestKey struct{}
+
+// guestOf finds it in the context of a connection that came in, which its TLS handshake has too.
+func guestOf(ctx context.Context) *guest { return ctx.Value(guestKey{}).(*guest) }
 
 // enter takes a place; the guest in the context leaves it at the end of the handshake, however it ends.
 func (d *doorman) enter(ctx context.Context, info *quic.ClientInfo) (context.Context, error) {
@@ -95,13 +104,6 @@ func (d *doorman) halfOpen() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open
-}
-
-// authenticated frees the place of a connection whose handshake is done.
-func authenticated(qc *quic.Conn) {
-	if g, ok := qc.Context().Value(guestKey{}).(*guest); ok {
-		g.leave()
-	}
 }
 
 func hostOf(a net.Addr) netip.Addr {

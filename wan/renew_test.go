@@ -201,3 +201,23 @@ func TestFramesThatWaitOnAReplacedConnectionGetTheirAnswers(t *testing.T) {
 		}
 	})
 }
+
+func TestACertificateThatIsRenewedWithinAHandshakeIsRenewedOnItsLinkToo(t *testing.T) {
+	inWorld(t, 20*time.Millisecond, func(w *world) {
+		ams, nyc := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2")
+		n := nyc.changing(w.identity(w.authority, "nyc", 2*time.Minute))
+		nyc.start(ams.passive())
+		ams.start(nyc.peer())
+		time.Sleep(50 * time.Millisecond) // the first packet came after 20 ms, the handshake is done after 60
+
+		n.Store(w.identity(w.authority, "nyc", time.Hour))
+		sleep(5 * time.Minute) // past the end of the first one
+
+		if ups, downs := ams.handler.counts(); ups != 2 || downs != 1 || ams.handler.lastDown() != errDrained {
+			t.Errorf("up %d times, down %d times, the last time with %v; want one renewal", ups, downs, ams.handler.lastDown())
+		}
+		if got := ams.endpoint.Refused(); len(got) != 0 {
+			t.Errorf("ams refused %v", got)
+		}
+	})
+}

@@ -63,6 +63,7 @@ func (e *Endpoint) serverTLS() *tls.Config {
 		NextProtos: []string{alpn},
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			id := e.cfg.Identity()
+			guestOf(hello.Context()).shown.Store(id)
 			remote := hostOf(hello.Conn.RemoteAddr()).String()
 			return id.TLS(alpn, func(chain []*x509.Certificate) error {
 				_, err := id.Verify(chain, "", time.Now())
