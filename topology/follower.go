@@ -140,7 +140,7 @@ func (f *Follower) startFromLastGood() {
 	if err == nil {
 		var document *Document
 		if document, err = good.Open(f.cfg.LastGood); err == nil {
-			f.give(Snapshot{Version: good.Version, Digest: good.Digest(), Document: document, Origin: OriginLastGood, Gone: good.gone})
+			f.give(Snapshot{Version: good.Version, Digest: good.Digest(), Document: document, Origin: OriginLastGood, Gone: good.gone, Left: good.left})
 			return
 		}
 	}
@@ -166,7 +166,7 @@ func (f *Follower) Applied(ctx context.Context, s Snapshot) error {
 	}
 	var err error
 	if s.Origin != OriginLastGood {
-		good := lastGood{Stored{Version: s.Version, Source: s.Document.Source(), Numbers: s.Document.numbers}, s.Origin, s.Gone}
+		good := lastGood{Stored{Version: s.Version, Source: s.Document.Source(), Numbers: s.Document.numbers}, s.Origin, s.Gone, s.Left}
 		err = writeLastGood(f.cfg.LastGood, good, time.Now())
 	}
 	f.nowApplied(s, err)

@@ -2,23 +2,22 @@ package topology
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 
 	"cloudqueue/federation"
 )
 
-// maxGone bounds what is kept of routes that are gone, as JSON. Chosen: some ten thousand with a few keys each; the oldest leave first.
+// maxGone bounds what is kept of routes that are gone, as JSON. Chosen: some ten thousand with a few keys each; the oldest leave first,
+// and the destinations then answer their lanes NO_GRANT.
 const maxGone = 8 << 20 // bytes
 
 // goneRoutes are the routes of a site, as origin or as destination, that were in force once and are not in a document: their
 // lanes still drain. A route that takes from somebody else's queue, and took from an exchange before, is among them too, for
-// the router's own queue that it has left.
-func goneRoutes(was *Snapshot, document *Document, site federation.SiteID) []Route {
+// the router's own queue that it has left. Forgotten are those that maxGone has no room for.
+func goneRoutes(was *Snapshot, document *Document, site federation.SiteID) (gone, forgotten []Route) {
 	if was == nil {
-		return nil
+		return nil, nil
 	}
-	var gone []Route
 	for _, r := range slices.Concat(was.Gone, was.Document.routes) {
 		if (r.Lane.Origin == site || r.reaches(site)) && (!hasLane(document, r.Lane) || document.leaves(&r, site)) {
 			gone = slices.DeleteFunc(gone, func(g Route) bool { return g.Lane == r.Lane })
@@ -38,13 +37,12 @@ func compareLane(r Route, l federation.Lane) int {
 	return cmp.Or(cmp.Compare(r.Lane.Origin, l.Origin), cmp.Compare(r.ID, l.Route))
 }
 
-func newestOf(gone []Route) []Route {
+func newestOf(gone []Route) (kept, forgotten []Route) {
 	left := maxGone
 	for i, r := range slices.Backward(gone) {
-		text, err := json.Marshal(r)
-		if left -= len(text) + 1; err != nil || left < 0 {
-			return gone[i+1:]
+		if left -= keepRoute(r).size(); left < 0 {
+			return gone[i+1:], gone[:i+1]
 		}
 	}
-	return gone
+	return gone, nil
 }

@@ -26,8 +26,12 @@ func (f *Follower) consider(stored Stored) {
 		f.nowRefused(*refusal)
 		return
 	}
+	gone, forgotten := goneRoutes(f.current, document, f.cfg.Site)
+	for _, r := range forgotten {
+		f.cfg.Logger.Error("removed route forgotten", "site", f.cfg.Site, "lane", r.Lane.String(), "err", "too many are gone: what is left of it in stores is not delivered before it is put back")
+	}
 	f.give(Snapshot{Version: stored.Version, Digest: stored.Digest(), Document: document, Origin: f.cfg.Source.Origin(),
-		Gone: goneRoutes(f.current, document, f.cfg.Site)})
+		Gone: gone, Left: leftBindings(f.current, document, f.cfg.Site)})
 }
 
 func (f *Follower) same(stored Stored) bool {

@@ -11,36 +11,43 @@ import (
 	"path/filepath"
 	"time"
 
+	"cloudqueue/federation"
 	"cloudqueue/topology/yamlfile"
 )
 
 // The last good copy is a YAML file that a person can read and a router can be given as its topology: one line of
 // comment, then the document byte for byte.
 //
-//	# cloudqueue-last-good {"version":7,"sha256":"…","origin":"etcd","numbers":{…},"gone":[…],"written":"…"}\n
+//	# cloudqueue-last-good {"format":1,"version":7,"sha256":"…","origin":"etcd","numbers":{…},"gone":[…],"left":[…],"written":"…"}\n
 //	document
 //
 //	field    type              meaning
+//	format   integer           lastGoodFormat; another one is not read
 //	version  integer           of etcd; 0: from a plain file
 //	sha256   64 hex digits     of the document's bytes; another one: the file is damaged and is not used
 //	origin   etcd or file      where the document came from
 //	numbers  object            Numbers
-//	gone     list of objects   Snapshot.Gone, each with the fields of Route; at most maxGone bytes
+//	gone     list of objects   Snapshot.Gone, keptRoute each; at most maxGone bytes
+//	left     list of objects   Snapshot.Left, keptSource each
 //	written  RFC 3339          when, for people
 //
 // A reader refuses a first line without the prefix, over maxHead bytes, or that is no JSON; unknown fields are ignored.
+// testdata/last-good-1.yaml is one of format 1.
 type lastGoodHead struct {
-	Version uint64    `json:"version"`
-	SHA256  string    `json:"sha256"`
-	Origin  string    `json:"origin"`
-	Numbers Numbers   `json:"numbers,omitempty"`
-	Gone    []Route   `json:"gone,omitempty"`
-	Written time.Time `json:"written"`
+	Format  int          `json:"format"`
+	Version uint64       `json:"version"`
+	SHA256  string       `json:"sha256"`
+	Origin  string       `json:"origin"`
+	Numbers Numbers      `json:"numbers,omitempty"`
+	Gone    []keptRoute  `json:"gone,omitempty"`
+	Left    []keptSource `json:"left,omitempty"`
+	Written time.Time    `json:"written"`
 }
 
 const (
 	lastGoodPrefix = "# cloudqueue-last-good "
-	maxHead        = 8<<20 + maxGone // bytes; numbers of 100,000 lanes' destinations take 6 MiB
+	lastGoodFormat = 1
+	maxHead        = 8<<20 + maxGone + 2*maxLeftBytes // bytes; numbers of 100,000 lanes' destinations take 6 MiB; quotes and commas come to what is left
 )
 
 // lastGood is a document with where it came from.
@@ -48,12 +55,14 @@ type lastGood struct {
 	Stored
 	origin string
 	gone   []Route
+	left   []federation.Source
 }
 
 // writeLastGood replaces the file at path, durably: after a crash it holds the old copy or the new one.
 func writeLastGood(path string, good lastGood, now time.Time) error {
 	digest := good.Digest()
-	head, err := json.Marshal(lastGoodHead{Version: good.Version, SHA256: hex.EncodeToString(digest[:]), Origin: good.origin, Numbers: good.Numbers, Gone: good.gone, Written: now.UTC()})
+	head, err := json.Marshal(lastGoodHead{Format: lastGoodFormat, Version: good.Version, SHA256: hex.EncodeToString(digest[:]), Origin: good.origin,
+		Numbers: good.Numbers, Gone: each(good.gone, keepRoute), Left: each(good.left, keepSource), Written: now.UTC()})
 	if err != nil {
 		return err
 	}
@@ -105,7 +114,10 @@ func readLastGood(path string) (lastGood, error) {
 	if !found || !isHead || json.Unmarshal(encoded, &head) != nil {
 		return lastGood{}, fmt.Errorf("%s: the first line is not that of a last good copy", path)
 	}
-	good := lastGood{Stored{Version: head.Version, Source: source, Numbers: head.Numbers}, head.Origin, head.Gone}
+	if head.Format != lastGoodFormat {
+		return lastGood{}, fmt.Errorf("%s: it is of format %d, this version reads %d", path, head.Format, lastGoodFormat)
+	}
+	good := lastGood{Stored{Version: head.Version, Source: source, Numbers: head.Numbers}, head.Origin, each(head.Gone, keptRoute.route), each(head.Left, keptSource.source)}
 	if digest := good.Digest(); hex.EncodeToString(digest[:]) != head.SHA256 {
 		return lastGood{}, fmt.Errorf("%s: the document has another digest than its first line says", path)
 	}

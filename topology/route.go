@@ -5,7 +5,7 @@ import (
 )
 
 // Route is a route as one origin site runs it: a route of the document whose `from` names several sites gives one Route
-// for each of them. As JSON it stands in the last good copy, by the names of its fields.
+// for each of them.
 type Route struct {
 	ID   federation.RouteID
 	Name string
@@ -23,7 +23,7 @@ type Route struct {
 	OnMissingExchange MissingExchange
 	TrustUserID       bool
 	// Digest is the SHA-256 of everything above but Name: what a router compares to see whether the route changed.
-	Digest [32]byte `json:"-"`
+	Digest [32]byte
 }
 
 // What on-unroutable may say.
