@@ -116,6 +116,9 @@ func (in *ingest) seal(ctx context.Context) error {
 // submit seals and hands to the store. A full store pauses the lane: nothing was numbered, the broker keeps the messages.
 func (in *ingest) submit(ctx context.Context, list []taken) error {
 	sealed, err := in.seals.seal(list, in.current())
+	if errors.Is(err, federation.ErrTooLarge) && len(list) > 1 { // together; each by itself fits, or is parked
+		return in.submitHalves(ctx, list)
+	}
 	if err != nil {
 		return in.refuse(ctx, "a message cannot be sealed: "+err.Error(), "see the log; move the first message of the queue "+in.current().Source.Queue+" elsewhere")
 	}

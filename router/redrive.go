@@ -99,6 +99,9 @@ func (r *Router) unpark(ctx context.Context, id spool.ParkID, outcome string, a 
 
 // publishParked publishes on a channel of its own, whose owner lock is counted as every other.
 func (r *Router) publishParked(ctx context.Context, p spool.ParkRecord) error {
+	if p.Entry.TTL == 0 {
+		return admin.Errorf(admin.Refused, "drop it", "the message's own lifetime was over when it was parked")
+	}
 	if r.redriver == nil {
 		pub, err := r.owners.take(ctx)
 		if err != nil {

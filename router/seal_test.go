@@ -6,8 +6,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"cloudqueue/federation"
 	"cloudqueue/router/admin"
+	"cloudqueue/router/spool"
 )
 
 func TestADestinationOnThePathIsExcludedAndNoneGetsItAfterMaxHops(t *testing.T) {
@@ -158,6 +161,38 @@ func TestAMessageThatNoBatchTakesIsParkedAndNeverHoldsItsLane(t *testing.T) {
 		}
 		if p, err := s.spool.ReadPark(t.Context(), parked[0].ID); err != nil || string(p.Entry.Message.Body) != "b" {
 			t.Errorf("parked %+v, %v", p, err)
+		}
+	})
+}
+
+func TestMessagesThatAreTooLargeTogetherAreSealedApart(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.opened()
+		var list []taken
+		for i, size := range []int{1, 12 << 20, 12 << 20, 1} {
+			tag := federation.Tag{Incarnation: 1, Number: uint64(i + 1)}
+			list = append(list, taken{federation.Delivery{Tag: tag, Message: federation.Message{Exchange: "orders", Body: make([]byte, size)}}, time.Now()})
+		}
+		in := s.router.out[orders].in
+		if err := in.submit(t.Context(), list); err != nil { // its own goroutine waits for messages
+			t.Fatal(err)
+		}
+		synctest.Wait()
+
+		if got := s.router.OutLanes()[0]; got.State != "running" || got.LastAssigned != 4 {
+			t.Errorf("lane %+v", got)
+		}
+		if diff := cmp.Diff([]federation.Offset{1, 3}, l.sent()); diff != "" {
+			t.Errorf("first offsets of the copies (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestWhatHadExpiredWhenItWasParkedIsNotPublishedAgain(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		err := s.router.publishParked(t.Context(), spool.ParkRecord{Lane: events, Offset: 1, Destination: atAms, Entry: federation.Entry{TTL: 0}})
+		if err == nil || len(s.broker.bodies()) != 0 {
+			t.Errorf("error %v, appeared %q", err, s.broker.bodies())
 		}
 	})
 }
