@@ -60,6 +60,10 @@ func protocolError(format string, a ...any) *closeError {
 	return &closeError{codeProtocol, "protocol", fmt.Sprintf(format, a...)}
 }
 
+// connectionEnded tells whether an error of a stream says that its connection has ended. Streams know it a moment before the connection's context does.
+// All of quic-go's errors that end a connection are net.ErrClosed, and none of a single stream is.
+func connectionEnded(err error) bool { return errors.Is(err, net.ErrClosed) }
+
 // refusal is a connection that one side did not want, and what mends it.
 type refusal struct {
 	reason   string // one word, for counting

@@ -62,7 +62,7 @@ func (r *receiver) next() error {
 
 // streamEnded gives the error that ends the connection; nil when the connection has ended by itself.
 func (c *conn) streamEnded(err error) error {
-	if c.qc.Context().Err() != nil {
+	if c.qc.Context().Err() != nil || connectionEnded(err) {
 		return nil
 	}
 	if _, ours := err.(*closeError); ours {

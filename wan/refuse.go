@@ -24,7 +24,7 @@ func (e *Endpoint) refuseOpening(ctx context.Context, o *opening, site federatio
 		e.showRefusal(r, site)
 	case errors.As(err, &wrong):
 		e.countRefusal(wrong.reason, site, o.remote(), wrong.text)
-	case o.qc.Context().Err() == nil && ctx.Err() == nil:
+	case o.qc.Context().Err() == nil && !connectionEnded(err) && ctx.Err() == nil:
 		e.countRefusal("hello-timeout", site, o.remote(), "")
 	}
 	e.logger.Warn("connection not opened", "site", e.cfg.Site, "peer", site, "remote", o.remote(), "err", err)

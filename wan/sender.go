@@ -116,7 +116,7 @@ func (s *sender) open() (*quic.Stream, error) {
 
 // failed tells a stream that the peer reset, which ends the connection, from a connection that has ended.
 func (s *sender) failed(err error) error {
-	if s.c.qc.Context().Err() != nil {
+	if s.c.qc.Context().Err() != nil || connectionEnded(err) {
 		return nil
 	}
 	return protocolError("write to data stream: %v", err)
