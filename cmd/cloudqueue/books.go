@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cloudqueue/router"
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool"
 )
@@ -59,7 +60,7 @@ func (a *app) offlineBooks(ctx context.Context, store string) (*admin.Books, err
 	}
 	var books *admin.Books
 	err = place.read(ctx, func(sp *spool.Spool) error {
-		books, err = a.parts.books(sp, place.site, true)
+		books, err = router.Books(sp, place.site, true)
 		return err
 	})
 	return books, err

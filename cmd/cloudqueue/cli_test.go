@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cloudqueue/router/admin"
-	"cloudqueue/router/site"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -121,7 +119,7 @@ func TestBadCommandLinesEndWithCode2AndSayWhatToDo(t *testing.T) {
 		{"topology vali", []string{"is it validate?"}},
 		{"status now", []string{`cloudqueue status takes no arguments, there is "now"`}},
 		{"status --watches", []string{"unknown flag: --watches", "cloudqueue status --help"}},
-		{"status -o xml", []string{`"xml" is no form of output`, "-o table, -o json or -o yaml"}},
+		{"status -o xml", []string{`"xml" is not a form of output`, "-o table, -o json or -o yaml"}},
 		{"status --timeout 0s", []string{"the timeout 0s is not positive"}},
 		{"status --timeout soon", []string{"invalid argument"}},
 		{"status --interval 1ms --watch", []string{"the interval 1ms is below 100ms"}},
@@ -141,11 +139,13 @@ func TestBadCommandLinesEndWithCode2AndSayWhatToDo(t *testing.T) {
 		{"spool init /var/lib/x", []string{"a store's URL begins with file://"}},
 		{"spool init file://var/lib", []string{"three slashes"}},
 		{"spool cat orders", []string{`lane "orders": want origin/route`}},
+		{"spool cat file:///x", []string{"the lane is missing", "file:///x goes after --store"}},
+		{"spool void file:///x 3-9 --reason corrupt", []string{"the lane is missing", "name the router with --config or --socket"}},
 		{"spool cat ams/orders --count 0", []string{"--count 0 is not positive"}},
 		{"spool void ams/orders", []string{"the lane, and the first and last offset, is missing"}},
-		{"spool void ams/orders 9-3 --reason corrupt", []string{`"9-3" is no span of offsets`, "120-135"}},
-		{"spool void ams/orders 0 --reason corrupt", []string{`"0" is no span of offsets`}},
-		{"spool void ams/orders 3-9", []string{`"" is no reason to void`, "--reason corrupt"}},
+		{"spool void ams/orders 9-3 --reason corrupt", []string{`"9-3" is not a span of offsets`, "120-135"}},
+		{"spool void ams/orders 0 --reason corrupt", []string{`"0" is not a span of offsets`}},
+		{"spool void ams/orders 3-9", []string{`"" is not a reason to void`, "--reason corrupt"}},
 		{"spool void orders 3-9 --reason corrupt", []string{"want origin/route"}},
 		{"spool reseal", []string{"a reseal needs a reason"}},
 		{"books --store file:///x", []string{"--store is for --offline"}},
@@ -155,14 +155,14 @@ func TestBadCommandLinesEndWithCode2AndSayWhatToDo(t *testing.T) {
 		{"topology plan " + bad, []string{"sitte"}},
 		{"topology show -c " + dir + "/nothing.yaml", []string{"name etcd with --etcd"}},
 		{"pki issue", []string{"the site is missing"}},
-		{"pki issue AMS", []string{`"AMS" is no name of a site`}},
-		{"pki issue ams --days 0", []string{"--days 0 is outside"}},
+		{"pki issue AMS", []string{`"AMS" is not a name of a site`}},
+		{"pki issue ams --days 0", []string{"--days 0 is not in 1 to 3650"}},
 		{"pki issue ams --dir " + dir, []string{"no such file", "cloudqueue pki init"}},
-		{"demo --break everything", []string{`"everything" is no fault of the demo`, "drop-one"}},
-		{"demo --messages 0", []string{"0 is no number of messages"}},
+		{"demo --break everything", []string{`"everything" is not a fault of the demo`, "drop-one"}},
+		{"demo --messages 0", []string{"0 is not a count of messages"}},
 		{"demo --dir " + bad, []string{"not a directory", "an empty or missing folder"}},
-		{"pki init --federation Acme --dir " + dir, []string{`"Acme" is no name of a federation`}},
-		{"topology show --etcd etcd-1", []string{`"etcd-1" is no endpoint of etcd`, "https://etcd-1:2379"}},
+		{"pki init --federation Acme --dir " + dir, []string{`"Acme" is not a name of a federation`}},
+		{"topology show --etcd etcd-1", []string{`"etcd-1" is not an endpoint of etcd`, "https://etcd-1:2379"}},
 		{"topology validate " + dir, []string{"is a directory"}},
 	} {
 		t.Run(c.line, func(t *testing.T) {
@@ -251,11 +251,11 @@ func TestErrorsOfTheRouterHaveTheirCodes(t *testing.T) {
 func TestVoidDoesNothingWithoutYes(t *testing.T) {
 	router := &fakeRouter{void: &admin.VoidResult{Generation: 7, Messages: 3}}
 	socket := router.serve(t)
-	cloudqueue(t, "spool", "void", "ams/orders", "3-5", "--reason", "corrupt", "--socket", socket).want(t, exitRefused, "3 messages to be given up", "--yes")
+	cloudqueue(t, "spool", "void", "ams/orders", "3-5", "--reason", "corrupt", "--socket", socket).want(t, exitRefused, "3 messages to be abandoned", "--yes")
 	if !router.voided.DryRun {
 		t.Error("the dry run was none")
 	}
-	cloudqueue(t, "spool", "void", "ams/orders", "3-5", "--reason", "corrupt", "--to", "nyc,sin", "--yes", "--socket", socket).want(t, exitOK, "3 messages given up")
+	cloudqueue(t, "spool", "void", "ams/orders", "3-5", "--reason", "corrupt", "--to", "nyc,sin", "--yes", "--socket", socket).want(t, exitOK, "3 messages abandoned")
 	want := admin.VoidRequest{Lane: "ams/orders", First: 3, Last: 5, Destinations: []string{"nyc", "sin"}, Reason: "corrupt", Who: router.voided.Who}
 	if diff := cmp.Diff(want, router.voided); diff != "" {
 		t.Errorf("asked for (-want +got):\n%s", diff)
@@ -263,22 +263,23 @@ func TestVoidDoesNothingWithoutYes(t *testing.T) {
 }
 
 func TestResealDoesNothingWithoutYes(t *testing.T) {
-	var asked admin.ResealRequest
-	a := func() *app {
-		return &app{parts: parts{reseal: func(_ context.Context, _ *site.Config, request admin.ResealRequest, _ *slog.Logger) (*admin.ResealResult, error) {
-			asked = request
-			return &admin.ResealResult{Lanes: []admin.Resealed{{Lane: "ams/orders", Old: 7, Generation: 8, Messages: 3}}, Durable: !request.DryRun}, nil
-		}}}
-	}
 	file := routerFile(t, "ams")
-	runApp(t, a(), "spool", "reseal", "--why", "restored", "-c", file).want(t, exitRefused, "ams/orders", "nothing was done", "--yes")
-	if !asked.DryRun {
-		t.Error("the dry run was none")
+	data := filepath.Join(filepath.Dir(file), "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
 	}
-	runApp(t, a(), "spool", "reseal", "--why", "restored", "--yes", "-c", file).want(t, exitOK, "ams/orders")
-	if asked.DryRun || asked.Why != "restored" || asked.Who == "" {
-		t.Errorf("asked for %+v", asked)
+	fillStore(t, filepath.Join(data, "spool"))
+	before := cloudqueue(t, "spool", "ls", "-c", file, "--segments").out
+	cloudqueue(t, "spool", "reseal", "--why", "restored", "-c", file).want(t, exitRefused, "ams/orders", "nothing was done", "--yes")
+	free := regexp.MustCompile(`free [^,]+`)
+	if after := cloudqueue(t, "spool", "ls", "-c", file, "--segments").out; free.ReplaceAllString(after, "") != free.ReplaceAllString(before, "") {
+		t.Errorf("the dry run changed the store from\n%sto\n%s", before, after)
 	}
+	cloudqueue(t, "spool", "reseal", "--why", "restored", "--yes", "-c", file).want(t, exitOK, "ams/orders", "1764534000000")
+	if after := cloudqueue(t, "spool", "ls", "-c", file).out; strings.Contains(after, "1764534000000") || !strings.Contains(after, "ams/orders") {
+		t.Errorf("what had no receipt was not sealed again:\n%s", after)
+	}
+	cloudqueue(t, "spool", "cat", "ams/orders", "-c", file).want(t, exitOK, "1  ", "duplicate")
 }
 
 func TestBooksThatDoNotBalanceEndWithCode1(t *testing.T) {

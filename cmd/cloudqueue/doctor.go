@@ -37,7 +37,7 @@ func good(part, what string, args ...any) finding {
 	return finding{part, levelGood, fmt.Sprintf(what, args...), ""}
 }
 
-func unsafe(part, fix, what string, args ...any) finding {
+func atRisk(part, fix, what string, args ...any) finding {
 	return finding{part, levelUnsafe, fmt.Sprintf(what, args...), fix}
 }
 
@@ -126,7 +126,7 @@ func (d *doctor) checkRouter(ctx context.Context) []finding {
 	}
 	d.running = true
 	if problems := len(status.Problems()); problems > 0 {
-		return []finding{unsafe("router", "cloudqueue status", "pid %d runs; to look at: %s", status.Router.PID, count(problems, "part"))}
+		return []finding{atRisk("router", "cloudqueue status", "pid %d runs; to look at: %s", status.Router.PID, count(problems, "part"))}
 	}
 	return []finding{good("router", "pid %d runs, nothing needs attention", status.Router.PID)}
 }

@@ -28,7 +28,7 @@ func (d *doctor) checkDataDir(context.Context) []finding {
 		return []finding{broken(part, "run it as the router's user", err)}
 	}
 	if !info.IsDir() {
-		return []finding{broken(part, "name another data-dir", fmt.Errorf("%s is no folder", dir))}
+		return []finding{broken(part, "name another data-dir", fmt.Errorf("%s is not a folder", dir))}
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
@@ -38,7 +38,7 @@ func (d *doctor) checkDataDir(context.Context) []finding {
 		return []finding{broken(part, "look at its disk", err)}
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return []finding{unsafe(part, "chmod go-w "+dir, "others may write to %s", dir)}
+		return []finding{atRisk(part, "chmod go-w "+dir, "others may write to %s", dir)}
 	}
 	return []finding{good(part, "%s can be written to", dir)}
 }
@@ -58,7 +58,7 @@ func (d *doctor) checkCertificates(context.Context) []finding {
 	case admin.Down:
 		return []finding{broken(part, c.Fix, errors.New(c.Reason))}
 	case admin.Degraded:
-		return []finding{unsafe(part, c.Fix, "%s", c.Reason)}
+		return []finding{atRisk(part, c.Fix, "%s", c.Reason)}
 	}
 	return []finding{good(part, "site %s of %s, until %s", id.Site(), id.Federation(), id.NotAfter().Format(time.DateOnly))}
 }
@@ -91,15 +91,15 @@ func (d *doctor) checkStore(ctx context.Context) []finding {
 	return findings
 }
 
-// leastFree is the part of a disk that should be free (chosen: the router's own default quota leaves as much).
-const leastFree = 20
+// leastFreePercent of a disk should be free (chosen: the router's default quota leaves as much of what it found free).
+const leastFreePercent = 5
 
 func (d *doctor) spaceFinding(part string, free, total uint64) finding {
-	if free < total/leastFree {
-		return unsafe(part, "free space on its disk, or lower store.quota", "free %s of %s: under 5 %%", bytesText(free), bytesText(total))
+	if free < total/100*leastFreePercent {
+		return atRisk(part, "free space on its disk, or lower store.quota", "free %s of %s: under %d %%", bytesText(free), bytesText(total), leastFreePercent)
 	}
 	if quota := d.config.Store.Quota; quota > total {
-		return unsafe(part, "lower store.quota", "the quota %s is over the disk's %s", bytesText(quota), bytesText(total))
+		return atRisk(part, "lower store.quota", "the quota %s exceeds the disk's %s", bytesText(quota), bytesText(total))
 	}
 	return good(part, "free %s of %s", bytesText(free), bytesText(total))
 }

@@ -34,7 +34,7 @@ func (d *doctor) withoutEtcd(part string, err error) finding {
 	if _, missing := os.Stat(d.config.LastGoodTopology()); missing != nil {
 		return broken(part, fix, fmt.Errorf("%w; there is no last good copy yet: a router waits", err))
 	}
-	return unsafe(part, fix, "%v; a router goes on with its last good copy", err)
+	return atRisk(part, fix, "%v; a router goes on with its last good copy", err)
 }
 
 func (d *doctor) checkDocument(part string, document *topology.Document) []finding {
@@ -47,7 +47,7 @@ func (d *doctor) checkDocument(part string, document *topology.Document) []findi
 	findings := []finding{good(part, "digest %.12s, from here: %s, to here: %s, %s", fmt.Sprintf("%x", document.Digest()), count(len(document.RoutesFrom(d.config.Site)), "route"),
 		count(len(document.RoutesTo(d.config.Site)), "route"), count(len(document.Peers(d.config.Site)), "peer"))}
 	for _, w := range document.Warnings() {
-		findings = append(findings, unsafe(part, w.Write, "%s: %s", w.Path, w.What))
+		findings = append(findings, atRisk(part, w.Write, "%s: %s", w.Path, w.What))
 	}
 	return findings
 }

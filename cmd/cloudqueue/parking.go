@@ -154,7 +154,7 @@ func (a *app) parkingRedrive() *cobra.Command {
 }
 
 func (a *app) parkingDrop() *cobra.Command {
-	return a.parkingAction("drop", "Give parked messages up for ever; the audit keeps who and why",
+	return a.parkingAction("drop", "Discard parked messages for ever; the audit keeps who and why",
 		`  cloudqueue parking drop 'ams/orders@1764534000000:120>nyc' --why 'test data'
   cloudqueue parking drop --reason too-large --all --why 'agreed with billing'`,
 		func(ctx context.Context, r *admin.Client, action admin.ParkAction) (*admin.ParkResult, error) {

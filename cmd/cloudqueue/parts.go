@@ -5,10 +5,7 @@ import (
 	"io"
 	"log/slog"
 
-	"cloudqueue/federation"
-	"cloudqueue/router/admin"
 	"cloudqueue/router/site"
-	"cloudqueue/router/spool"
 )
 
 // parts are what the commands start; tests put others in their place.
@@ -17,10 +14,6 @@ type parts struct {
 	router func(ctx context.Context, config *site.Config, logger *slog.Logger) error
 	// demo runs three sites; its error is errNo when the balance does not add up.
 	demo func(ctx context.Context, out io.Writer, options demoOptions) error
-	// reseal gives the store of a stopped router a new identity, and seals what has no receipt again.
-	reseal func(ctx context.Context, config *site.Config, request admin.ResealRequest, logger *slog.Logger) (*admin.ResealResult, error)
-	// books gives the balance of a store, from its durable state alone.
-	books func(sp *spool.Spool, site federation.SiteID, offline bool) (*admin.Books, error)
 }
 
 // demoOptions are the flags of `cloudqueue demo`.

@@ -31,13 +31,13 @@ func (a *app) pkiInit() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Make the authority of a federation",
-		Long: `Make an authority whose certificates are good for one federation alone. Keep its folder away from the sites: who
-has ca.key can be any site.`,
+		Long: `Make an authority whose certificates are good for one federation alone. Keep its folder away from the sites:
+whoever has ca.key can impersonate any site.`,
 		Example: "  cloudqueue pki init --dir ca --federation acme",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if !federation.ValidName(name) {
-				return fail(exitUsage, "write 1 to 63 of a-z, 0-9 and -", "%q is no name of a federation", name)
+				return fail(exitUsage, "write 1 to 63 of a-z, 0-9 and -", "%q is not a name of a federation", name)
 			}
 			authority, err := pki.Create(dir, name, time.Now())
 			if errors.Is(err, fs.ErrExist) {
@@ -78,11 +78,11 @@ a running router takes the new one by itself.`,
 		Args: args(1, -1, "the site"),
 		RunE: func(_ *cobra.Command, sites []string) error {
 			if days < 1 || days > 3650 {
-				return fail(exitUsage, "write for example --days 365", "--days %d is outside of 1 to 3650", days)
+				return fail(exitUsage, "write for example --days 365", "--days %d is not in 1 to 3650", days)
 			}
 			for _, name := range sites {
 				if !federation.ValidName(name) {
-					return fail(exitUsage, "write 1 to 63 of a-z, 0-9 and -", "%q is no name of a site", name)
+					return fail(exitUsage, "write 1 to 63 of a-z, 0-9 and -", "%q is not a name of a site", name)
 				}
 			}
 			authority, err := pki.Open(dir)

@@ -92,7 +92,7 @@ func (a *app) checkFlags(c *cobra.Command) error {
 	switch a.output {
 	case "table", "json", "yaml":
 	default:
-		return fail(exitUsage, "write -o table, -o json or -o yaml", "%q is no form of output", a.output)
+		return fail(exitUsage, "write -o table, -o json or -o yaml", "%q is not a form of output", a.output)
 	}
 	if a.timeout <= 0 {
 		return fail(exitUsage, "write for example --timeout 30s", "the timeout %v is not positive", a.timeout)

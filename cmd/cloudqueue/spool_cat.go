@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,9 +54,9 @@ With --segment it prints every record of a segment instead, also those that do n
 			if c.Flags().Changed("segment") {
 				return a.catSegment(c.Context(), store, segment)
 			}
-			lane, err := federation.ParseLane(given[0])
+			lane, err := parseLane(given[0], given[0]+" goes after --store; lanes are listed by `cloudqueue spool ls`", "lanes are listed by `cloudqueue spool ls`")
 			if err != nil {
-				return fail(exitUsage, "lanes are listed by `cloudqueue spool ls`", "%w", err)
+				return err
 			}
 			if count < 1 {
 				return fail(exitUsage, "write for example --count 100", "--count %d is not positive", count)
@@ -76,6 +77,18 @@ With --segment it prints every record of a segment instead, also those that do n
 	c.Flags().IntVar(&count, "count", 100, "how many messages")
 	c.Flags().Uint64Var(&segment, "segment", 0, "print the records of this segment")
 	return c
+}
+
+// parseLane reads a lane's name; fixURL says where a store's URL in its place belongs.
+func parseLane(text, fixURL, fix string) (federation.Lane, error) {
+	if strings.Contains(text, "://") {
+		return federation.Lane{}, fail(exitUsage, fixURL, "the lane is missing")
+	}
+	lane, err := federation.ParseLane(text)
+	if err != nil {
+		return lane, fail(exitUsage, fix, "%w", err)
+	}
+	return lane, nil
 }
 
 // position is where cat reads next.

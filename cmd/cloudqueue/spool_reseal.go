@@ -21,7 +21,7 @@ put back), or "store cloned" (two routers run on copies of one store: use it on 
 under a new generation, flagged, because nobody knows what of it was delivered; as a destination it begins where the
 origins say. The router must be stopped.
 
-Messages without a receipt that cannot be read stop it, and nothing is done. With --void they are given up for ever: the audit
+Messages without a receipt that cannot be read stop it, and nothing is done. With --void they are abandoned for ever: the audit
 keeps who, why and which.
 
 Without --yes it only says what would be sealed again, and ends with code 4.`,
@@ -37,7 +37,7 @@ Without --yes it only says what would be sealed again, and ends with code 4.`,
 				return err
 			}
 			request.Who, request.DryRun = author(), !yes
-			result, err := a.parts.reseal(c.Context(), config, request, newLogger(a.errs, config.Log))
+			result, err := site.Reseal(c.Context(), config, request, newLogger(a.errs, config.Log))
 			if err != nil {
 				return err
 			}
@@ -45,14 +45,14 @@ Without --yes it only says what would be sealed again, and ends with code 4.`,
 		},
 	}
 	c.Flags().StringVar(&request.Why, "why", "", "the reason, for the audit")
-	c.Flags().BoolVar(&request.Void, "void", false, "give up what cannot be read")
+	c.Flags().BoolVar(&request.Void, "void", false, "abandon what cannot be read")
 	c.Flags().BoolVar(&yes, "yes", false, "do it")
 	return c
 }
 
 func (a *app) showReseal(result *admin.ResealResult) error {
 	if err := a.print(result, func(w io.Writer) {
-		g := newGrid("LANE", ">GENERATION", ">NEW GENERATION", ">MESSAGES", "GIVEN UP")
+		g := newGrid("LANE", ">GENERATION", ">NEW GENERATION", ">MESSAGES", "ABANDONED")
 		for _, l := range result.Lanes {
 			g.add(l.Lane, l.Old, l.Generation, l.Messages, orDash(strings.Join(l.Voided, ", ")))
 		}

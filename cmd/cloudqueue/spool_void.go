@@ -20,15 +20,15 @@ func (a *app) spoolVoid() *cobra.Command {
 	var why, store string
 	c := &cobra.Command{
 		Use:   "void LANE FIRST-LAST",
-		Short: "Give offsets of a lane up for ever, so that what follows them can go on",
-		Long: `Give offsets up that can never be delivered: corrupt at their origin, or for a destination that will not come back.
+		Short: "Abandon offsets of a lane for ever, so that what follows them can go on",
+		Long: `Abandon offsets that can never be delivered: corrupt at their origin, or for a destination that will not come back.
 They are counted as voided, and the audit keeps who and why. The router of the lane's origin does it.
 
-With --corrupt it gives up what is corrupt in the store itself, without a router: use it when a router does not start
+With --corrupt it abandons what is corrupt in the store itself, without a router: use it when a router does not start
 because of it, or when lanes are held because nobody knows what a corrupt stretch held. Put the segment back from a
 backup instead, if there is one.
 
-Without --yes it only says what would be given up, and ends with code 4.`,
+Without --yes it only says what would be abandoned, and ends with code 4.`,
 		Example: `  cloudqueue spool void ams/orders 120-135 --reason corrupt
   cloudqueue spool void ams/orders 120-135 --reason detach --to sin --yes
   cloudqueue spool void --corrupt --why 'disk replaced, no backup' --yes`,
@@ -46,8 +46,8 @@ Without --yes it only says what would be given up, and ends with code 4.`,
 			if err != nil {
 				return err
 			}
-			if _, err := federation.ParseLane(given[0]); err != nil {
-				return fail(exitUsage, "lanes are listed by `cloudqueue status`", "%w", err)
+			if _, err := parseLane(given[0], "name the router with --config or --socket; lanes are listed by `cloudqueue status`", "lanes are listed by `cloudqueue status`"); err != nil {
+				return err
 			}
 			request.Lane, request.First, request.Last, request.DryRun = given[0], span.First, span.Last, !yes
 			return a.void(c.Context(), request)
@@ -64,10 +64,10 @@ Without --yes it only says what would be given up, and ends with code 4.`,
 	return c
 }
 
-// voidCorrupt gives up what is corrupt in a store that no router has.
+// voidCorrupt abandons what is corrupt in a store that no router has.
 func (a *app) voidCorrupt(ctx context.Context, store, why string, yes bool) error {
 	if why == "" {
-		return fail(exitUsage, "add --why 'the reason'", "giving up what is corrupt needs a reason for the audit")
+		return fail(exitUsage, "add --why 'the reason'", "abandoning what is corrupt needs a reason for the audit")
 	}
 	place, err := a.findStore(store)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *app) showCorrupt(found []*spool.CorruptError, dryRun bool) error {
 			g.add(c.Segment, c.Offset, fmt.Sprintf("%d-%d", c.First, c.Last), c.What, orDash(c.Batch))
 		}
 		g.write(w)
-		fmt.Fprintf(w, "\n%s %s\n", count(len(found), "stretch"), given(dryRun))
+		fmt.Fprintf(w, "\n%s %s\n", count(len(found), "stretch"), abandoned(dryRun))
 	})
 }
 
@@ -134,7 +134,7 @@ func parseSpan(text string) (federation.Span, error) {
 	from, errFrom := strconv.ParseUint(low, 10, 64)
 	to, errTo := strconv.ParseUint(high, 10, 64)
 	if errFrom != nil || errTo != nil || from == 0 || to < from {
-		return federation.Span{}, fail(exitUsage, "write the first and the last offset, for example 120-135", "%q is no span of offsets", text)
+		return federation.Span{}, fail(exitUsage, "write the first and the last offset, for example 120-135", "%q is not a span of offsets", text)
 	}
 	return federation.Span{First: federation.Offset(from), Last: federation.Offset(to)}, nil
 }
@@ -143,25 +143,25 @@ var voidReasons = map[string]bool{"corrupt": true, "detach": true, "recovery": t
 
 func (a *app) void(ctx context.Context, request admin.VoidRequest) error {
 	if !voidReasons[request.Reason] {
-		return fail(exitUsage, "add --reason corrupt, --reason detach or --reason recovery", "%q is no reason to void", request.Reason)
+		return fail(exitUsage, "add --reason corrupt, --reason detach or --reason recovery", "%q is not a reason to void", request.Reason)
 	}
 	result, err := ask(ctx, a, func(ctx context.Context, r *admin.Client) (*admin.VoidResult, error) { return r.Void(ctx, request) })
 	if err != nil {
 		return err
 	}
 	if err := a.print(result, func(w io.Writer) {
-		fmt.Fprintf(w, "%s %d-%d of generation %d: %s %s\n", request.Lane, request.First, request.Last, result.Generation, count(int(result.Messages), "message"), given(request.DryRun))
+		fmt.Fprintf(w, "%s %d-%d of generation %d: %s %s\n", request.Lane, request.First, request.Last, result.Generation, count(int(result.Messages), "message"), abandoned(request.DryRun))
 	}); err != nil {
 		return err
 	}
 	return needsYes(request.DryRun)
 }
 
-func given(dryRun bool) string {
+func abandoned(dryRun bool) string {
 	if dryRun {
-		return "to be given up"
+		return "to be abandoned"
 	}
-	return "given up"
+	return "abandoned"
 }
 
 // needsYes ends a dry run.

@@ -19,6 +19,7 @@ type storePlace struct {
 	site    federation.SiteID
 	quota   uint64
 	segment uint64
+	timeout time.Duration // of a write
 }
 
 func (p storePlace) url() string { return "file://" + p.dir }
@@ -30,7 +31,7 @@ func (a *app) findStore(url string) (storePlace, error) {
 		if what != "" {
 			return storePlace{}, fail(exitUsage, "write for example file:///var/lib/cloudqueue/spool", "%s: %s", url, what)
 		}
-		return storePlace{dir: dir}, nil
+		return storePlace{dir: dir, timeout: a.timeout}, nil
 	}
 	config, err := site.ReadConfig(a.configPath)
 	if errors.Is(err, os.ErrNotExist) {
@@ -39,11 +40,13 @@ func (a *app) findStore(url string) (storePlace, error) {
 	if err != nil {
 		return storePlace{}, err
 	}
-	return placeOf(config), nil
+	place := placeOf(config)
+	place.timeout = a.timeout
+	return place, nil
 }
 
 func placeOf(config *site.Config) storePlace {
-	return storePlace{config.Store.Dir, config.Site, config.Store.Quota, config.Store.SegmentSize}
+	return storePlace{dir: config.Store.Dir, site: config.Site, quota: config.Store.Quota, segment: config.Store.SegmentSize}
 }
 
 // read opens the store without a claim and without changing it, also while a router has it.
@@ -59,9 +62,9 @@ func (p storePlace) read(ctx context.Context, use func(*spool.Spool) error) erro
 	return errors.Join(use(sp), sp.Close(ctx))
 }
 
-// acceptCorrupt claims the store, gives up what is corrupt in it by an admin's word, and says what that was.
-func (p storePlace) acceptCorrupt(ctx context.Context, word spool.Word) (given []*spool.CorruptError, err error) {
-	if given, err = p.corrupt(ctx); err != nil || len(given) == 0 {
+// acceptCorrupt claims the store, abandons what is corrupt in it by an admin's word, and says what that was.
+func (p storePlace) acceptCorrupt(ctx context.Context, word spool.Word) (lost []*spool.CorruptError, err error) {
+	if lost, err = p.corrupt(ctx); err != nil || len(lost) == 0 {
 		return nil, err
 	}
 	segments, err := localdir.Open(p.dir)
@@ -74,17 +77,22 @@ func (p storePlace) acceptCorrupt(ctx context.Context, word spool.Word) (given [
 	}
 	ran := make(chan error, 1)
 	go func() { ran <- sp.Run(ctx) }()
-	err = sp.Commit(ctx, spool.AuditRecord{Who: word.Who, What: givenText(given), At: time.Now()})
-	return given, errors.Join(err, sp.Close(ctx), <-ran)
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	err = sp.Commit(ctx, spool.AuditRecord{Who: word.Who, What: lostText(lost), At: time.Now()})
+	if err := errors.Join(err, sp.Close(ctx), <-ran); err != nil {
+		return nil, fail(exitFailed, "look at its disk, then see with cloudqueue spool ls what is still corrupt", "%s: what was abandoned may not be on the disk: %w", p.dir, err)
+	}
+	return lost, nil
 }
 
 // maxAudit is the limit of what an audit says (spool.AuditRecord).
 const maxAudit = 4096
 
-// givenText is the audit of what was given up: the word itself is in the log already, this is what it came to.
-func givenText(given []*spool.CorruptError) string {
-	text := "given up:"
-	for _, c := range given {
+// lostText is the audit of what was abandoned: the word itself is in the log already, this is what it came to.
+func lostText(lost []*spool.CorruptError) string {
+	text := "abandoned:"
+	for _, c := range lost {
 		text += fmt.Sprintf(" segment %d at byte %d, groups %d to %d: %s;", c.Segment, c.Offset, c.LSN, c.Last, c.What)
 	}
 	return text[:min(len(text), maxAudit)]

@@ -28,6 +28,12 @@ var (
 func aStore(t *testing.T) (url, dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "spool")
+	fillStore(t, dir)
+	return "file://" + dir, dir
+}
+
+func fillStore(t *testing.T, dir string) {
+	t.Helper()
 	if _, err := localdir.Init(dir, sealing); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +49,6 @@ func aStore(t *testing.T) (url, dir string) {
 		}
 		return sp.Commit(ctx, records...)
 	})
-	return "file://" + dir, dir
 }
 
 func sealPair(t *testing.T, first federation.Offset) *federation.Batch {
@@ -143,7 +148,7 @@ func TestSpoolCatOfASegmentPrintsItsRecords(t *testing.T) {
 
 func TestBooksOfflineBalanceWithoutARouter(t *testing.T) {
 	url, _ := aStore(t)
-	got := runApp(t, &app{parts: builtIn()}, "books", "--offline", "--store", url)
+	got := cloudqueue(t, "books", "--offline", "--store", url)
 	golden(t, "books_offline", regexp.MustCompile(`LSN \d+ of store [0-9a-f]+`).ReplaceAllString(got.out, "LSN … of store …"))
 	got.want(t, exitOK, "the books balance")
 }
@@ -152,24 +157,36 @@ func TestSpoolCommandsReadBesideARunningRouterAndAreRefusedWhereTheyWrite(t *tes
 	url, dir := aStore(t)
 	withSpool(t, dir, func(context.Context, *spool.Spool) error {
 		cloudqueue(t, "spool", "ls", url).want(t, exitOK, "ams/orders")
-		runApp(t, &app{parts: builtIn()}, "books", "--offline", "--store", url).want(t, exitOK, "the books balance")
+		cloudqueue(t, "books", "--offline", "--store", url).want(t, exitOK, "the books balance")
 		cloudqueue(t, "spool", "new-id", url).want(t, exitRefused, "held by another process", "end the router or the command that has it")
 		return nil
 	})
 }
 
-func TestACorruptStoreIsShownAndGivenUpOnlyByAWord(t *testing.T) {
+// aDamagedStore is aStore with a bad header.
+func aDamagedStore(t *testing.T) (url string) {
+	t.Helper()
 	url, dir := aStore(t)
 	withSpool(t, dir, func(ctx context.Context, sp *spool.Spool) error { // a second opening: what the first one wrote was durable
 		return sp.Commit(ctx, spool.AuditRecord{Who: "admin", What: "looked", At: sealing})
 	})
 	damage(t, dir)
+	return url
+}
+
+func TestAVoidThatTheDiskDoesNotTakeInTimeSaysSo(t *testing.T) {
+	void := []string{"spool", "void", "--corrupt", "--store", aDamagedStore(t), "--why", "disk replaced", "--yes"}
+	cloudqueue(t, append(void, "--timeout", "1ns")...).want(t, exitFailed, "may not be on the disk", "deadline exceeded", "to do: look at its disk")
+}
+
+func TestACorruptStoreIsShownAndAbandonedOnlyByAWord(t *testing.T) {
+	url := aDamagedStore(t)
 	cloudqueue(t, "spool", "ls", url).want(t, exitOK, "CORRUPT", "header is bad")
 
 	void := []string{"spool", "void", "--corrupt", "--store", url, "--why", "disk replaced"}
 	cloudqueue(t, void[:5]...).want(t, exitUsage, "--why")
-	cloudqueue(t, void...).want(t, exitRefused, "1 stretch to be given up", "--yes")
-	cloudqueue(t, append(void, "--yes")...).want(t, exitOK, "1 stretch given up")
+	cloudqueue(t, void...).want(t, exitRefused, "1 stretch to be abandoned", "--yes")
+	cloudqueue(t, append(void, "--yes")...).want(t, exitOK, "1 stretch abandoned")
 	cloudqueue(t, append(void, "--yes")...).want(t, exitOK, "nothing is corrupt in the store")
 }
 

@@ -65,7 +65,7 @@ func checkEndpoints(endpoints []string) error {
 			hostPort = endpoint
 		}
 		if _, _, err := net.SplitHostPort(hostPort); err != nil {
-			return fail(exitUsage, "write for example --etcd https://etcd-1:2379,https://etcd-2:2379", "%q is no endpoint of etcd", endpoint)
+			return fail(exitUsage, "write for example --etcd https://etcd-1:2379,https://etcd-2:2379", "%q is not an endpoint of etcd", endpoint)
 		}
 	}
 	return nil

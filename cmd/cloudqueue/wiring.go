@@ -8,14 +8,13 @@ import (
 	"log/slog"
 	"os"
 
-	"cloudqueue/router"
 	"cloudqueue/router/site"
 	"cloudqueue/sim/demo"
 )
 
 // builtIn are the parts of the product.
 func builtIn() parts {
-	return parts{router: runRouter, demo: runDemo, reseal: site.Reseal, books: router.Books}
+	return parts{router: runRouter, demo: runDemo}
 }
 
 func runRouter(ctx context.Context, config *site.Config, logger *slog.Logger) error {
