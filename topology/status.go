@@ -45,21 +45,21 @@ func (f *Follower) Status() Status {
 func (s Status) Part() federation.PartState {
 	switch {
 	case s.Refused != nil:
-		return federation.PartState{State: "held", Reason: s.Refused.Why, Fix: s.Refused.Fix, Since: s.RefusedAt}
+		return federation.PartState{State: federation.StateHeld, Reason: s.Refused.Why, Fix: s.Refused.Fix, Since: s.RefusedAt}
 	case s.From == "" && s.Trouble != "":
 		reason, fix := s.sourceTrouble("cloudqueue topology apply FILE")
-		return federation.PartState{State: "waiting", Reason: "no topology yet: " + reason, Fix: fix, Since: s.TroubleAt}
+		return federation.PartState{State: federation.StateWaiting, Reason: "no topology yet: " + reason, Fix: fix, Since: s.TroubleAt}
 	case s.From == "":
-		return federation.PartState{State: "waiting", Reason: "no topology yet"}
+		return federation.PartState{State: federation.StateWaiting, Reason: "no topology yet"}
 	case s.Undone != "":
-		return federation.PartState{State: "held", Reason: "not all of the topology is carried out: " + s.Undone, Fix: "mend what the reason names; it is tried again by itself", Since: s.UndoneAt}
+		return federation.PartState{State: federation.StateHeld, Reason: "not all of the topology is carried out: " + s.Undone, Fix: "mend what the reason names; it is tried again by itself", Since: s.UndoneAt}
 	case s.CopyTrouble != "":
-		return federation.PartState{State: "degraded", Reason: "the last good copy is not written: " + s.CopyTrouble, Fix: "make room or mend the data folder", Since: s.Since}
+		return federation.PartState{State: federation.StateDegraded, Reason: "the last good copy is not written: " + s.CopyTrouble, Fix: "make room or mend the data folder", Since: s.Since}
 	case s.Trouble != "":
 		reason, fix := s.sourceTrouble(fmt.Sprintf("apply it again: cloudqueue topology apply --at-least %d FILE", s.Version+1))
-		return federation.PartState{State: "degraded", Reason: "the last good topology is in force: " + reason, Fix: fix, Since: s.TroubleAt}
+		return federation.PartState{State: federation.StateDegraded, Reason: "the last good topology is in force: " + reason, Fix: fix, Since: s.TroubleAt}
 	}
-	return federation.PartState{State: "running", Since: s.Since}
+	return federation.PartState{State: federation.StateRunning, Since: s.Since}
 }
 
 // sourceTrouble says what is wrong with the source. An etcd that holds nothing is mended by an apply, one that is away is not.

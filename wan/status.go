@@ -10,15 +10,15 @@ import (
 )
 
 // State is what a link is doing.
-type State string
+type State = federation.State
 
 // States of a link.
 const (
-	StateStarting State = "starting" // no link yet since the router started or the peer was added, and nothing went wrong
-	StateRunning  State = "running"
-	StateStalled  State = "stalled" // up, backlog, no progress
-	StateDraining State = "draining"
-	StateDown     State = "down"
+	StateStarting = federation.StateStarting // no link yet since the router started or the peer was added, and nothing went wrong
+	StateRunning  = federation.StateRunning
+	StateStalled  = federation.StateStalled // up, backlog, no progress
+	StateDraining = federation.StateDraining
+	StateDown     = federation.StateDown
 )
 
 // LinkStatus is one link for `status`.

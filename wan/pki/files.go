@@ -21,7 +21,7 @@ type Paths struct {
 // of a modification time, or under a replaced symbolic link, is seen).
 const reloadEvery = 10 * time.Second
 
-const stateHeld = "held"
+const stateHeld = federation.StateHeld
 
 // Files is an identity that is read again when its files change.
 type Files struct {
@@ -84,7 +84,7 @@ func (f *Files) Reload() error {
 	case sum != f.sum || f.state.State == stateHeld:
 		f.sum = sum
 		f.current.Store(id)
-		f.state = federation.PartState{State: "running", Since: time.Now()}
+		f.state = federation.PartState{State: federation.StateRunning, Since: time.Now()}
 		f.logger.Info("certificate in use", "name", id.name.String(), "until", id.NotAfter())
 	}
 	return err
