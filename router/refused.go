@@ -60,7 +60,7 @@ func about(lane federation.Lane, peer federation.SiteID) string {
 func (r *Router) Refusals() []admin.Refusal {
 	out := []admin.Refusal{}
 	for key, n := range r.refused.snapshot() {
-		out = append(out, admin.Refusal{What: key.what, Count: admin.Count{Reason: key.reason, Count: n.count, Last: n.last, Detail: n.detail}, Fix: n.fix})
+		out = append(out, admin.Refusal{What: key.what, Count: admin.Count{Reason: key.reason, Count: n.count, Last: n.last, Detail: n.detail, Fix: n.fix}})
 	}
 	slices.SortFunc(out, func(a, b admin.Refusal) int {
 		return cmp.Or(strings.Compare(a.What, b.What), strings.Compare(a.Reason, b.Reason))

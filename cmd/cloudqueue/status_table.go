@@ -214,12 +214,20 @@ func parking(s *admin.Status) *grid {
 func refusals(s *admin.Status) *grid {
 	g := newGrid("WHAT", "REASON", ">COUNT", ">LAST", "DETAIL", "TO DO")
 	for _, r := range s.Refused {
-		g.add(r.What, r.Reason, r.Count.Count, ago(s.At, r.Last), orDash(r.Detail), orDash(r.Fix))
+		g.add(r.What, r.Reason, r.Count.Count, ago(s.At, r.Last), orDash(r.Detail), fixText(r.Fix))
 	}
 	for _, l := range s.Links {
 		for _, c := range l.Refused {
-			g.add("link "+l.Peer, c.Reason, c.Count, ago(s.At, c.Last), orDash(c.Detail), "-")
+			g.add("link "+l.Peer, c.Reason, c.Count, ago(s.At, c.Last), orDash(c.Detail), fixText(c.Fix))
 		}
 	}
 	return g
+}
+
+// fixText is what to do about something that was counted.
+func fixText(fix string) string {
+	if fix == "" {
+		return "nothing: it heals by itself"
+	}
+	return fix
 }

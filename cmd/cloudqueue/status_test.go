@@ -31,7 +31,7 @@ func aStatus() *admin.Status {
 		Links: []admin.Link{
 			{Condition: well, Peer: "nyc", Addresses: []string{"nyc.example.net:7443"}, Remote: "192.0.2.9:7443", Connections: 2, RTTSeconds: 0.08123, BytesSent: 5 << 30, BytesReceived: 12 << 20},
 			{Condition: admin.Condition{State: admin.Down, Reason: "no answer from sin.example.net:7443", Since: at.Add(-40 * time.Minute)}, Peer: "sin", Addresses: []string{"sin.example.net:7443"},
-				NextRetry: at.Add(12 * time.Second), BacklogMessages: 120_000, BacklogBytes: 30 << 20, Refused: []admin.Count{{Reason: "certificate", Count: 2, Last: at.Add(-time.Hour)}}},
+				NextRetry: at.Add(12 * time.Second), BacklogMessages: 120_000, BacklogBytes: 30 << 20, Refused: []admin.Count{{Reason: "expired", Count: 2, Last: at.Add(-time.Hour), Fix: "renew the peer's certificate: cloudqueue pki issue"}}},
 		},
 		Out: []admin.OutLane{{Condition: well, Lane: "ams/orders", Generation: 1764534000000, Class: "urgent", LastAssigned: 1_000_000, InPerSecond: 417, StoredMessages: 120_000, StoredBytes: 30 << 20,
 			Destinations: []admin.OutDestination{
@@ -42,7 +42,8 @@ func aStatus() *admin.Status {
 		In: []admin.InLane{{Condition: admin.Condition{State: admin.Held, Reason: "exchange audit is missing", Since: at.Add(-5 * time.Minute), Fix: "declare the exchange audit (topic)"}, Lane: "nyc/audit",
 			Generation: 1764530000000, Destination: "ams", From: "nyc", Done: 4999, Counters: admin.Counters{Delivered: 4990, Parked: 9, Flagged: 3}, WindowMessages: 512, LastPublished: at.Add(-5 * time.Minute)}},
 		Parking: admin.Parking{Condition: admin.Condition{State: admin.Held, Since: at.Add(-6 * time.Minute), Reason: "messages wait for a person's word", Fix: "cloudqueue parking list"}, Messages: 9, Bytes: 9000, Reasons: []admin.Count{{Reason: "unroutable", Count: 9, Last: at.Add(-6 * time.Minute)}}},
-		Refused: []admin.Refusal{{What: "hello", Count: admin.Count{Reason: "other federation", Count: 1, Last: at.Add(-2 * time.Hour), Detail: "from 192.0.2.7"}, Fix: "see its router's file"}},
+		Refused: []admin.Refusal{{What: "hello", Count: admin.Count{Reason: "other federation", Count: 1, Last: at.Add(-2 * time.Hour), Detail: "from 192.0.2.7", Fix: "see its router's file"}},
+			{What: "receipt", Count: admin.Count{Reason: "of another generation", Count: 2, Last: at.Add(-time.Hour), Detail: "ams/orders, nyc"}}},
 	}
 }
 

@@ -176,13 +176,13 @@ type Count struct {
 	Count  uint64    `json:"count"`
 	Last   time.Time `json:"last,omitzero"`
 	Detail string    `json:"detail,omitempty"` // of the last one
+	Fix    string    `json:"fix,omitempty"`    // what to type or to change; empty: it heals by itself
 }
 
 // Refusal counts what this router turned away, since it started.
 type Refusal struct {
 	What string `json:"what"` // connection, hello, frame, lane, message …
 	Count
-	Fix string `json:"fix,omitempty"`
 }
 
 // Problem is a part that needs attention.

@@ -41,7 +41,7 @@ func link(l wan.LinkStatus) admin.Link {
 	}
 	for reason, n := range l.Verdicts {
 		if reason != "OK" && reason != "DUP_OK" && reason != "LINK_LOST" { // LINK_LOST is no answer of the peer: the frame is sent again
-			out.Refused = append(out.Refused, admin.Count{Reason: reason, Count: n, Last: l.LastAnswers[reason].At, Detail: "answered by " + string(l.Peer)})
+			out.Refused = append(out.Refused, admin.Count{Reason: reason, Count: n, Last: l.LastAnswers[reason].At, Detail: "answered by " + string(l.Peer), Fix: "see the lanes that the link carries"})
 		}
 	}
 	out.Refused = append(out.Refused, counted(l.Refused, l.LastRefused)...)
@@ -52,7 +52,7 @@ func link(l wan.LinkStatus) admin.Link {
 func counted(counts map[string]uint64, last map[string]wan.Occurrence) []admin.Count {
 	out := make([]admin.Count, 0, len(counts))
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		out = append(out, admin.Count{Reason: reason, Count: counts[reason], Last: last[reason].At, Detail: last[reason].Detail})
+		out = append(out, admin.Count{Reason: reason, Count: counts[reason], Last: last[reason].At, Detail: last[reason].Detail, Fix: connectionFix[reason]})
 	}
 	return out
 }
@@ -61,7 +61,7 @@ func counted(counts map[string]uint64, last map[string]wan.Occurrence) []admin.C
 func (s service) connections() []admin.Refusal {
 	out := []admin.Refusal{}
 	for _, c := range counted(s.site.endpoint.Refused(), s.site.endpoint.LastRefused()) {
-		out = append(out, admin.Refusal{What: "connection", Count: c, Fix: connectionFix[c.Reason]})
+		out = append(out, admin.Refusal{What: "connection", Count: c})
 	}
 	return out
 }
