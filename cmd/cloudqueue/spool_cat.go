@@ -197,7 +197,7 @@ func (a *app) catSegment(ctx context.Context, store string, number uint64) error
 	if err != nil {
 		return err
 	}
-	err = spool.Walk(ctx, segments, number, func(e spool.Entry) error {
+	err = spool.Walk(ctx, segments, number, func(e spool.WalkedRecord) error {
 		return a.catRecord(storedRecord{e.LSN, e.Durable, e.Position, e.Type, e.Bytes, recordText(e)})
 	}, func(c *spool.CorruptError) {
 		_ = a.catRecord(storedRecord{LSN: c.LSN, Offset: c.Offset, Type: "CORRUPT", What: c.What}) // the next line fails as well
@@ -243,7 +243,7 @@ func markText(k federation.MarkKey) string {
 }
 
 // recordText says what a record holds, in one line.
-func recordText(e spool.Entry) string {
+func recordText(e spool.WalkedRecord) string {
 	switch r := e.Record.(type) {
 	case spool.BatchRecord:
 		return fmt.Sprintf("%s to %d", r.Batch.Header.Name(), r.Batch.Header.Last())

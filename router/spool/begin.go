@@ -10,15 +10,16 @@ import (
 	"cloudqueue/federation"
 )
 
-// begin writes the first segment of an opening: the groups at the end of the log that nothing says were durable (they may be: a caller may have been told), RECOVERED,
-// a CHECKPOINT. From then on they are durable, and whatever else the old segments hold at or above their LSN never counts.
+// begin writes the first segment of an opening: the groups at the end of the log for which there is no proof of durability (some may be
+// durable, and their callers may have been told so), RECOVERED, a CHECKPOINT. From then on they are durable, and whatever else the old
+// segments hold at or above their LSN never counts.
 func (s *Spool) begin(ctx context.Context, r *recovery) error {
 	o, err := s.create(ctx)
 	if err != nil {
 		return err
 	}
-	b := builder{header: &o.header, at: o.valid, durable: s.last}
-	pending, err := s.layOut(&b, r)
+	b := builder{header: &o.header, at: o.valid, durable: s.state.last}
+	pending, moved, err := s.layOut(&b, r)
 	if err == nil {
 		err = o.append(ctx, b.buf)
 	}
@@ -26,34 +27,39 @@ func (s *Spool) begin(ctx context.Context, r *recovery) error {
 		return errors.Join(err, o.w.Close())
 	}
 	s.publish(o, pending, int64(len(b.buf)), nil, nil)
+	s.mu.Lock()
+	s.applyMoved(moved) // what was copied out of those stands in the new segment
+	s.mu.Unlock()
 	s.active = o
 	return nil
 }
 
-func (s *Spool) layOut(b *builder, r *recovery) (*content, error) {
-	pending := newContent()
-	t := s.gathering(pending)
+// layOut fills b, and gives what becomes durable with it, and the segments that are free then.
+func (s *Spool) layOut(b *builder, r *recovery) (pending *content, moved []uint64, err error) {
+	pending = newContent()
+	t := s.gathering(pending, &moved)
 	for _, g := range r.held {
 		if err := b.held(g, t); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	lsn := max(s.last, pending.last) + 1
+	lsn := max(s.state.last, pending.last) + 1
 	word, err := s.opened(r, lsn)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b.group(lsn, []*submission{word}, pending)
 	for i := range word.records {
 		s.apply(&word.records[i])
 	}
-	b.checkpoint(lsn+1, s.checkpointNow(), pending)
-	return pending, nil
+	b.checkpoint(lsn+1, s.checkpointNow(moved), pending)
+	return pending, moved, nil
 }
 
-// gathering takes records into the state at once: an opening that fails is thrown away.
-func (s *Spool) gathering(c *content) *gathering {
-	return &gathering{content: c, marks: s.marks.merge, audits: s.addAudit, moved: s.applyMoved}
+// gathering takes records into the state at once: an opening that fails is thrown away. What MOVED names is only noted: the copies of what
+// those segments held come into the state with c.
+func (s *Spool) gathering(c *content, moved *[]uint64) *gathering {
+	return &gathering{content: c, marks: s.state.marks.merge, audits: s.state.addAudit, moved: func(numbers []uint64) { *moved = append(*moved, numbers...) }}
 }
 
 // opened is RECOVERED and, when an admin gave something up, the audit of it.
@@ -81,7 +87,8 @@ func (s *Spool) showHeld(r *recovery) error {
 		at := slices.IndexFunc(r.found, func(f *foundSegment) bool { return f.segment != nil && f.first <= g.lsn && g.lsn <= f.last })
 		seg := r.found[at].segment
 		pending := newContent()
-		if err := s.gathering(pending).group(g.groupHeader, g.body, g.position); err != nil {
+		var moved []uint64
+		if err := s.gathering(pending, &moved).group(g.groupHeader, g.body, g.position); err != nil {
 			return err
 		}
 		s.extents.drop(seg) // what is cached ends before this group
@@ -89,9 +96,10 @@ func (s *Spool) showHeld(r *recovery) error {
 			seg.first = g.lsn
 		}
 		seg.limit, seg.last = r.found[at].limit, g.lsn
-		s.segments[seg.number()] = seg
-		s.addIndex(seg, pending.runs, pending.parks, pending.unparks)
-		s.last = g.lsn
+		s.state.segments[seg.number()] = seg
+		s.state.addIndex(seg, pending.runs, pending.parks, pending.unparks)
+		s.applyMoved(moved)
+		s.state.last = g.lsn
 	}
 	return nil
 }

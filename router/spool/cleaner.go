@@ -63,7 +63,7 @@ func (s *Spool) dead() (numbers []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pinned := s.state.parks.pinned()
-	for _, g := range s.inOrder() {
+	for _, g := range s.state.inOrder() {
 		if g.number() < s.previous && g.live == 0 && g.batches == 0 && len(g.others) == 0 && (!g.broken || g.accepted) && pinned[g] == 0 {
 			numbers = append(numbers, g.number())
 		}
@@ -85,7 +85,7 @@ func (s *Spool) victim() *segment {
 	pinned := s.state.parks.pinned()
 	var best *segment
 	bestLive := uint64(0)
-	for _, g := range s.inOrder() {
+	for _, g := range s.state.inOrder() {
 		if !s.closed(g) || g.broken {
 			continue
 		}
@@ -102,7 +102,7 @@ func (s *Spool) victim() *segment {
 
 // smallVictim picks the oldest of the small segments, when there are too many of them.
 func (s *Spool) smallVictim() *segment {
-	small := slices.DeleteFunc(s.inOrder(), func(g *segment) bool { return !s.closed(g) || g.broken || g.size >= s.cfg.SegmentSize/8 })
+	small := slices.DeleteFunc(s.state.inOrder(), func(g *segment) bool { return !s.closed(g) || g.broken || g.size >= s.cfg.SegmentSize/8 })
 	if len(small) <= maxSmall {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (s *Spool) rewrite(ctx context.Context, g *segment) error {
 		var piece []encoded
 		size := 0
 		for len(records) > 0 && size < cleanChunk {
-			e, err := s.load(ctx, g, records[0])
+			e, err := s.copyOf(ctx, g, records[0])
 			if err != nil {
 				return s.keepBroken(g, err)
 			}
@@ -184,7 +184,7 @@ func (s *Spool) needed(ctx context.Context, g *segment) ([]place, error) {
 func (s *Spool) lanesOf(g *segment) (keys []laneKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, l := range s.index.lanes {
+	for key, l := range s.state.index.lanes {
 		for i := range l.runs {
 			if l.runs[i].segment == g {
 				keys = append(keys, key)
@@ -198,13 +198,13 @@ func (s *Spool) lanesOf(g *segment) (keys []laneKey) {
 func (s *Spool) wanted(key laneKey, e extent) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return e.last() > s.index.lane(key).forgotten
+	return e.last() > s.state.index.lane(key).forgotten
 }
 
 // storedLater tells whether a later segment holds the same batch: a cleaning that was cut short had copied it.
 func (s *Spool) storedLater(ctx context.Context, g *segment, key laneKey, e extent) bool {
 	s.mu.Lock()
-	runs := s.index.lane(key).at(e.first, nil)
+	runs := s.state.index.lane(key).at(e.first, nil)
 	s.mu.Unlock()
 	for _, r := range runs {
 		if r.segment.number() <= g.number() || r.first > e.first {
@@ -218,8 +218,8 @@ func (s *Spool) storedLater(ctx context.Context, g *segment, key laneKey, e exte
 	return false
 }
 
-// load reads a record as it stands, to be written again.
-func (s *Spool) load(ctx context.Context, g *segment, at place) (encoded, error) {
+// copyOf reads a record as it stands, to be written again.
+func (s *Spool) copyOf(ctx context.Context, g *segment, at place) (encoded, error) {
 	payload, err := s.payload(ctx, g, at)
 	if err != nil {
 		return encoded{}, err

@@ -9,8 +9,8 @@ import (
 // finishTimeout bounds what Run does after the writer has ended well: footers, and removing what was opened ahead. All of it can be left undone.
 const finishTimeout = 5 * time.Second
 
-// finish ends what is open. reason is why the writer ended; nil: it was closed and has written everything.
-func (s *Spool) finish(reason error) error {
+// endRun ends what is open. reason is why the writer ended; nil: it was closed and has written everything.
+func (s *Spool) endRun(reason error) error {
 	if reason == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), finishTimeout)
 		s.leaveInOrder(ctx)
@@ -22,8 +22,8 @@ func (s *Spool) finish(reason error) error {
 	if errors.Is(reason, ErrFenced) {
 		s.ended = reason
 	}
-	rest := s.waiting
-	s.waiting = nil
+	rest := s.queue.waiting
+	s.queue.waiting = nil
 	s.queue.end(rest, s.ended)
 	s.letIn()
 	return s.closeWriters()
@@ -98,8 +98,8 @@ func (s *Spool) closeUnstarted(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queue.end(s.waiting, ErrClosed)
-	s.waiting = nil
+	s.queue.end(s.queue.waiting, ErrClosed)
+	s.queue.waiting = nil
 	s.letIn()
 	return s.closeWriters()
 }

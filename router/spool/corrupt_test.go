@@ -192,7 +192,7 @@ func groupEnds(d *damaged) map[uint64][]int64 {
 	store, _ := d.disk.Open()
 	for _, number := range d.disk.Numbers() {
 		last := federation.LSN(0)
-		_ = spool.Walk(context.Background(), store, number, func(e spool.Entry) error {
+		_ = spool.Walk(context.Background(), store, number, func(e spool.WalkedRecord) error {
 			if e.LSN != last {
 				ends[number] = append(ends[number], e.Position-56)
 				last = e.LSN

@@ -289,7 +289,7 @@ func lsnOf(t *testing.T, disk *memstore.Disk, first federation.Offset) (lsn fede
 		t.Fatal(err)
 	}
 	for _, number := range slices.Sorted(slices.Values(disk.Numbers())) {
-		err := spool.Walk(t.Context(), store, number, func(e spool.Entry) error {
+		err := spool.Walk(t.Context(), store, number, func(e spool.WalkedRecord) error {
 			if b, ok := e.Record.(spool.BatchRecord); ok && b.Batch.Header.First == first {
 				lsn = e.LSN
 			}

@@ -128,7 +128,7 @@ func FuzzRecords(f *testing.F) {
 		seen := newState()
 		g := &gathering{content: newContent(), marks: seen.marks.merge, audits: seen.addAudit, moved: func([]uint64) {}}
 		err := g.record(r, place{})
-		var e Entry
+		var e WalkedRecord
 		shown := e.decode(r)
 		if err == nil && shown != nil && r.kind != typePark { // of a PARK the index reads the head alone
 			t.Fatalf("%s: indexed, but not shown: %v", r.kind, shown)
@@ -140,7 +140,7 @@ func FuzzRecords(f *testing.F) {
 }
 
 // encode writes what was decoded, where a caller's record has one form alone; nil elsewhere.
-func (e *Entry) encode() []byte {
+func (e *WalkedRecord) encode() []byte {
 	switch record := e.Record.(type) {
 	case MarkRecord:
 		if validKey(record.Key) == nil {

@@ -2,7 +2,6 @@ package spool
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"cloudqueue/federation"
@@ -10,8 +9,9 @@ import (
 
 // index says which segments hold what of every numbering: runs of offsets, not batches, so that memory does not grow with the backlog.
 type index struct {
-	lanes map[laneKey]*laneIndex
-	bytes map[federation.Lane]uint64 // live, over all generations
+	lanes       map[laneKey]*laneIndex
+	generations map[federation.Lane][]federation.Generation // of lanes, in no order
+	bytes       map[federation.Lane]uint64                  // live, over all generations
 }
 
 // laneIndex is one numbering.
@@ -28,7 +28,7 @@ type segmentRun struct {
 }
 
 func newIndex() *index {
-	return &index{lanes: make(map[laneKey]*laneIndex), bytes: make(map[federation.Lane]uint64)}
+	return &index{lanes: make(map[laneKey]*laneIndex), generations: make(map[federation.Lane][]federation.Generation), bytes: make(map[federation.Lane]uint64)}
 }
 
 func (x *index) lane(key laneKey) *laneIndex {
@@ -36,6 +36,7 @@ func (x *index) lane(key laneKey) *laneIndex {
 	if l == nil {
 		l = &laneIndex{}
 		x.lanes[key] = l
+		x.generations[key.lane] = append(x.generations[key.lane], key.generation)
 	}
 	return l
 }
@@ -58,6 +59,21 @@ func (x *index) add(key laneKey, r run, g *segment) {
 	at, _ := slices.BinarySearchFunc(l.runs, r.first, func(a segmentRun, first federation.Offset) int { return compareOffsets(a.first, first) })
 	l.runs = slices.Insert(l.runs, at, segmentRun{r, g})
 	l.limitRuns(g)
+}
+
+// addContent takes the batches of a durable write, into the index and into the segment's own.
+func (x *index) addContent(o *openSegment, pending *content) {
+	for key, l := range pending.lanes {
+		for _, e := range l.extents {
+			o.content.addBatch(key, e)
+			x.add(key, run{e.first, e.last(), uint64(e.length), 1}, o.segment)
+		}
+	}
+	o.content.parks = append(o.content.parks, pending.parks...)
+	o.content.unparks = append(o.content.unparks, pending.unparks...)
+	o.content.others = append(o.content.others, pending.others...)
+	o.content.addGroup(pending.first)
+	o.content.addGroup(pending.last)
 }
 
 // limitRuns joins two runs of g when it has more than maxRuns of the lane.
@@ -154,23 +170,20 @@ func (l *laneIndex) at(from federation.Offset, buf []segmentRun) []segmentRun {
 	return buf
 }
 
-// extents lists everything, by lane and generation.
-func (x *index) extents() []Extent {
-	var list []Extent
-	for _, key := range slices.SortedFunc(maps.Keys(x.lanes), compareLaneKeys) {
-		l := x.lanes[key]
-		if len(l.runs) == 0 {
-			continue
-		}
-		e := Extent{Lane: key.lane, Generation: key.generation, First: l.runs[0].first}
-		for _, r := range l.runs {
-			e.Last = max(e.Last, r.last)
-			e.Batches += uint64(r.batches)
-			e.Bytes += r.bytes
-		}
-		list = append(list, e)
+// extent tells what of a numbering is stored; false: nothing.
+func (x *index) extent(key laneKey) (Extent, bool) {
+	l := x.lanes[key]
+	if l == nil || len(l.runs) == 0 {
+		return Extent{}, false
 	}
-	return list
+	e := Extent{Lane: key.lane, Generation: key.generation, First: l.runs[0].first}
+	for i := range l.runs {
+		r := &l.runs[i]
+		e.Last = max(e.Last, r.last)
+		e.Batches += uint64(r.batches)
+		e.Bytes += r.bytes
+	}
+	return e, true
 }
 
 func sortExtentList(list []Extent) {

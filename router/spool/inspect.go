@@ -26,11 +26,11 @@ type SegmentStatus struct {
 func (s *Spool) Segments() []SegmentStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]SegmentStatus, 0, len(s.segments))
-	for _, g := range s.inOrder() {
+	list := make([]SegmentStatus, 0, len(s.state.segments))
+	for _, g := range s.state.inOrder() {
 		list = append(list, SegmentStatus{
 			Number: g.number(), Epoch: g.header.epoch, Created: g.header.created, Bytes: uint64(g.size), Live: g.live, First: g.first, Last: g.last,
-			Footer: g.footer, Writing: g.content != nil, Broken: g.broken, Lanes: s.index.extentsIn(g),
+			Footer: g.footer, Writing: g.content != nil, Broken: g.broken, Lanes: s.state.index.extentsIn(g),
 		})
 	}
 	return list
@@ -49,8 +49,8 @@ func (x *index) extentsIn(g *segment) (list []Extent) {
 	return list
 }
 
-// Entry is one record of a segment, as `cloudqueue spool cat` shows it.
-type Entry struct {
+// WalkedRecord is one record of a segment, as `cloudqueue spool cat` shows it.
+type WalkedRecord struct {
 	LSN      federation.LSN
 	Durable  federation.LSN // what its group's header says was durable before it
 	Position int64          // of the record's payload in the segment
@@ -63,7 +63,7 @@ type Entry struct {
 
 // Walk visits every record of a segment in the order of the bytes, also those that do not count, without a claim. At each place where no good group follows it calls
 // stopped with what is wrong there, and goes on at the next good one. Records share memory that is used again: visit must not keep them.
-func Walk(ctx context.Context, store Segments, number uint64, visit func(Entry) error, stopped func(*CorruptError)) error {
+func Walk(ctx context.Context, store Segments, number uint64, visit func(WalkedRecord) error, stopped func(*CorruptError)) error {
 	identity, err := store.Identify(ctx)
 	if err != nil {
 		return fmt.Errorf("identify the store: %w", err)
@@ -75,7 +75,7 @@ func Walk(ctx context.Context, store Segments, number uint64, visit func(Entry) 
 	return errors.Join(walkSegment(ctx, r, number, identity, visit, stopped), r.Close())
 }
 
-func walkSegment(ctx context.Context, r Reader, number uint64, identity Identity, visit func(Entry) error, stopped func(*CorruptError)) error {
+func walkSegment(ctx context.Context, r Reader, number uint64, identity Identity, visit func(WalkedRecord) error, stopped func(*CorruptError)) error {
 	size, err := r.Size()
 	if err != nil {
 		return fmt.Errorf("size of segment %d: %w", number, err)
@@ -95,12 +95,12 @@ func walkSegment(ctx context.Context, r Reader, number uint64, identity Identity
 	return walk(ctx, scan, visit, stopped)
 }
 
-func walk(ctx context.Context, s *scanner, visit func(Entry) error, stopped func(*CorruptError)) error {
+func walk(ctx context.Context, s *scanner, visit func(WalkedRecord) error, stopped func(*CorruptError)) error {
 	for {
 		g, err := s.next()
 		switch {
 		case errors.Is(err, errStop):
-			e, err := s.finish(ctx)
+			e, err := s.lookBehind(ctx)
 			if err != nil {
 				return err
 			}
@@ -121,9 +121,9 @@ func walk(ctx context.Context, s *scanner, visit func(Entry) error, stopped func
 	}
 }
 
-func (g *scannedGroup) visit(visit func(Entry) error) error {
+func (g *scannedGroup) visit(visit func(WalkedRecord) error) error {
 	return splitRecords(g.body, g.records, func(r rawRecord) error {
-		e := Entry{LSN: g.lsn, Durable: g.durable, Position: g.position + groupHeaderSize + int64(r.offset) + recordHeadSize, Type: r.kind.String(), Bytes: len(r.payload)}
+		e := WalkedRecord{LSN: g.lsn, Durable: g.durable, Position: g.position + groupHeaderSize + int64(r.offset) + recordHeadSize, Type: r.kind.String(), Bytes: len(r.payload)}
 		if err := e.decode(r); err != nil {
 			return fmt.Errorf("group %d: %s: %w", g.lsn, r.kind, err)
 		}
@@ -132,7 +132,7 @@ func (g *scannedGroup) visit(visit func(Entry) error) error {
 }
 
 // decode fills in what the payload says.
-func (e *Entry) decode(r rawRecord) (err error) {
+func (e *WalkedRecord) decode(r rawRecord) (err error) {
 	switch r.kind {
 	case typeBatch:
 		var b *federation.Batch

@@ -9,9 +9,9 @@ import (
 
 // parking is the index of parked messages: bounded by Config.MaxParked and by what cleaning has not removed yet.
 type parking struct {
-	states map[ParkID]*parkState
-	live   int
-	bytes  uint64
+	lanes map[federation.Lane]map[ParkID]*parkState
+	live  int
+	bytes uint64
 }
 
 // parkState is what is known of one id. PARK and UNPARK are merged by their own LSN, as marks are.
@@ -30,32 +30,48 @@ type parkedAt struct {
 	lsn     federation.LSN
 }
 
-func newParking() *parking { return &parking{states: make(map[ParkID]*parkState)} }
+func newParking() *parking { return &parking{lanes: make(map[federation.Lane]map[ParkID]*parkState)} }
 
 func (p *parking) state(id ParkID) *parkState {
-	s := p.states[id]
+	lane := p.lanes[id.Lane]
+	if lane == nil {
+		lane = make(map[ParkID]*parkState)
+		p.lanes[id.Lane] = lane
+	}
+	s := lane[id]
 	if s == nil {
 		s = &parkState{unparked: true}
-		p.states[id] = s
+		lane[id] = s
 	}
 	return s
+}
+
+// all yields what is known of every id, in no order.
+func (p *parking) all(yield func(ParkID, *parkState) bool) {
+	for _, lane := range p.lanes {
+		for id, s := range lane {
+			if !yield(id, s) {
+				return
+			}
+		}
+	}
 }
 
 // add notes PARK and UNPARK records of one segment in the order in which they stand: of two in one group the later wins.
 func (p *parking) add(g *segment, parks []parkPlace, unparks []ownID) {
 	for len(parks)+len(unparks) > 0 {
 		if len(unparks) == 0 || len(parks) > 0 && parks[0].at.position < unparks[0].at.position {
-			p.park(parks[0], g)
+			p.notePark(parks[0], g)
 			parks = parks[1:]
 			continue
 		}
-		p.unpark(unparks[0], g)
+		p.noteUnpark(unparks[0], g)
 		unparks = unparks[1:]
 	}
 }
 
-// park notes a PARK record.
-func (p *parking) park(at parkPlace, g *segment) {
+// notePark notes a PARK record.
+func (p *parking) notePark(at parkPlace, g *segment) {
 	s := p.state(at.info.ID)
 	s.places = append(s.places, parkedAt{g, at.at, at.lsn})
 	if at.lsn < s.lsn {
@@ -66,8 +82,8 @@ func (p *parking) park(at parkPlace, g *segment) {
 	p.set(s, true)
 }
 
-// unpark notes an UNPARK record.
-func (p *parking) unpark(u ownID, g *segment) {
+// noteUnpark notes an UNPARK record.
+func (p *parking) noteUnpark(u ownID, g *segment) {
 	s := p.state(u.id)
 	if s.un == nil || u.lsn >= s.un.lsn {
 		s.un = &parkedAt{g, u.at, u.lsn}
@@ -94,25 +110,35 @@ func (p *parking) set(s *parkState, parked bool) {
 	p.bytes -= s.info.Bytes
 }
 
-// drop takes a segment out.
-func (p *parking) drop(g *segment) {
-	for _, s := range p.states {
+// drop takes a segment out, and gives the parked messages that stood nowhere else.
+func (p *parking) drop(g *segment) (lost []ParkID) {
+	for _, s := range p.all {
 		s.places = slices.DeleteFunc(s.places, func(at parkedAt) bool { return at.segment == g })
 		if s.un != nil && s.un.segment == g {
 			s.un = nil
 		}
 	}
-	p.prune()
+	return p.prune()
 }
 
-// prune forgets the ids of which no PARK stands anywhere, with their UNPARKs.
-func (p *parking) prune() {
-	for id, s := range p.states {
-		if len(s.places) == 0 {
+// prune forgets the ids of which no PARK stands anywhere, with their UNPARKs. Those among them that are parked are lost.
+func (p *parking) prune() (lost []ParkID) {
+	for lane, states := range p.lanes {
+		for id, s := range states {
+			if len(s.places) > 0 {
+				continue
+			}
+			if !s.unparked {
+				lost = append(lost, id)
+			}
 			p.set(s, false)
-			delete(p.states, id)
+			delete(states, id)
+		}
+		if len(states) == 0 {
+			delete(p.lanes, lane)
 		}
 	}
+	return lost
 }
 
 // current is the PARK record that is read: of the highest own LSN, the one that was written last.
@@ -128,7 +154,7 @@ func (s *parkState) current() parkedAt {
 
 // needs lists the records of g that must not be lost: PARKs that are read, and UNPARKs of a PARK that stands elsewhere.
 func (p *parking) needs(g *segment) (list []place) {
-	for _, s := range p.states {
+	for _, s := range p.all {
 		if !s.unparked && s.current().segment == g {
 			list = append(list, s.current().place)
 		}
@@ -143,7 +169,7 @@ func (p *parking) needs(g *segment) (list []place) {
 // pinned gives, per segment, the bytes of the records that needs lists.
 func (p *parking) pinned() map[*segment]uint64 {
 	pinned := make(map[*segment]uint64)
-	for _, s := range p.states {
+	for _, s := range p.all {
 		if !s.unparked {
 			at := s.current()
 			pinned[at.segment] += uint64(at.place.length)
@@ -159,15 +185,13 @@ func (s *parkState) elsewhere(g *segment) bool {
 	return slices.ContainsFunc(s.places, func(at parkedAt) bool { return at.segment != g })
 }
 
-// list gives all parked messages in the order of lane, generation, offset, destination.
-func (p *parking) list() []ParkedInfo {
-	list := make([]ParkedInfo, 0, p.live)
-	for _, s := range p.states {
+// appendLane adds a lane's parked messages to list, in no order.
+func (p *parking) appendLane(list []ParkedInfo, lane federation.Lane) []ParkedInfo {
+	for _, s := range p.lanes[lane] {
 		if !s.unparked {
 			list = append(list, s.info)
 		}
 	}
-	slices.SortFunc(list, func(a, b ParkedInfo) int { return compareParkIDs(a.ID, b.ID) })
 	return list
 }
 

@@ -31,7 +31,7 @@ func (s *Spool) Usage() Usage {
 	s.look()
 	u := Usage{
 		Used: s.used, Quota: s.cfg.Quota, Reserve: s.cfg.Reserve, Free: s.free, Queued: s.queue.bytes,
-		Parked: s.state.parks.live, Segments: len(s.segments), Lanes: maps.Clone(s.index.bytes), Live: s.state.parks.bytes, Full: s.space.full,
+		Parked: s.state.parks.live, Segments: len(s.state.segments), Lanes: maps.Clone(s.state.index.bytes), Live: s.state.parks.bytes, Full: s.space.full,
 	}
 	for _, n := range u.Lanes {
 		u.Live += n
@@ -107,7 +107,7 @@ func (s *Spool) refuses(c *claim) error {
 		return nil
 	}
 	for lane, n := range c.lanes {
-		if s.index.bytes[lane]+s.laneBytes[lane]+n > s.cfg.LaneQuota {
+		if s.state.index.bytes[lane]+s.queue.laneBytes[lane]+n > s.cfg.LaneQuota {
 			return ErrLaneFull
 		}
 	}

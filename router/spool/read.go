@@ -33,7 +33,7 @@ func (s *Spool) locate(ctx context.Context, key laneKey, from federation.Offset)
 	var buf [4]segmentRun
 	for {
 		s.mu.Lock()
-		l := s.index.lanes[key]
+		l := s.state.index.lanes[key]
 		if l == nil {
 			s.mu.Unlock()
 			return nil, extent{}, s.nothing(key, from)
@@ -83,7 +83,7 @@ func (s *Spool) conflict(key laneKey, g *segment, e extent) error {
 // nothing is the answer when no batch stands at or after from: ErrNone, unless one should and what was lost may have held it.
 func (s *Spool) nothing(key laneKey, from federation.Offset) error {
 	s.mu.Lock()
-	l := s.index.lanes[key]
+	l := s.state.index.lanes[key]
 	lost := l != nil && from <= l.highest && from > l.forgotten
 	s.mu.Unlock()
 	if lost {
@@ -170,7 +170,7 @@ func (s *Spool) release(r *openReader) {
 func (s *Spool) gone(g *segment) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return g != nil && s.segments[g.number()] != g
+	return g != nil && s.state.segments[g.number()] != g
 }
 
 // noteCorrupt says once, loudly, what reading found.

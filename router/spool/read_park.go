@@ -4,38 +4,22 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"time"
 
 	"cloudqueue/federation"
 )
-
-// Parked lists the parked messages, by lane, generation, offset and destination.
-func (s *Spool) Parked() []ParkedInfo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.state.parks.list()
-}
-
-// ParkedInfo is one line of the parking's index.
-type ParkedInfo struct {
-	ID     ParkID
-	Reason string
-	Last   time.Time // of the last attempt
-	Bytes  uint64    // in the store
-}
 
 // ReadPark reads a parked message. ErrNone: it is not parked. A *CorruptError: it cannot be read.
 func (s *Spool) ReadPark(ctx context.Context, id ParkID) (ParkRecord, error) {
 	for {
 		s.mu.Lock()
-		state := s.state.parks.states[id]
+		state := s.state.parks.lanes[id.Lane][id]
 		if state == nil || state.unparked {
 			s.mu.Unlock()
 			return ParkRecord{}, ErrNone
 		}
 		at := state.current()
 		s.mu.Unlock()
-		p, err := s.park(ctx, at, id)
+		p, err := s.readParked(ctx, at, id)
 		if errors.Is(err, fs.ErrNotExist) && s.gone(at.segment) {
 			continue // cleaned under us: it stands elsewhere
 		}
@@ -43,7 +27,7 @@ func (s *Spool) ReadPark(ctx context.Context, id ParkID) (ParkRecord, error) {
 	}
 }
 
-func (s *Spool) park(ctx context.Context, at parkedAt, id ParkID) (ParkRecord, error) {
+func (s *Spool) readParked(ctx context.Context, at parkedAt, id ParkID) (ParkRecord, error) {
 	payload, err := s.payload(ctx, at.segment, at.place)
 	if err != nil {
 		return ParkRecord{}, err

@@ -87,7 +87,7 @@ func (r *recovery) groups(ctx context.Context, f *foundSegment, s *scanner, t *g
 	for {
 		g, err := s.next()
 		if errors.Is(err, errStop) {
-			if f.ending, err = s.finish(ctx); err != nil {
+			if f.ending, err = s.lookBehind(ctx); err != nil {
 				return nil, err
 			}
 			r.durable = max(r.durable, f.ending.claimed)
@@ -244,7 +244,7 @@ func indexGroups(ctx context.Context, s *scanner, limit federation.LSN, t *gathe
 		g, err := s.next()
 		switch {
 		case errors.Is(err, errStop):
-			e, err := s.finish(ctx)
+			e, err := s.lookBehind(ctx)
 			if err != nil {
 				return err
 			}

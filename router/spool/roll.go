@@ -2,7 +2,6 @@ package spool
 
 import (
 	"context"
-	"slices"
 
 	"cloudqueue/federation"
 )
@@ -53,7 +52,7 @@ func (s *Spool) abandon(n int) {
 		return
 	}
 	s.mu.Lock()
-	o.limit = s.last + 1
+	o.limit = s.state.last + 1
 	s.grow(o.segment, int64(n))
 	content := o.content
 	o.segment.content = nil
@@ -84,27 +83,6 @@ func (s *Spool) layOutHead(b *builder, lsn federation.LSN, pending *content) (*s
 		return nil, err
 	}
 	b.group(lsn, []*submission{moved}, pending)
-	c := s.checkpointNow()
-	c.segments = slices.DeleteFunc(c.segments, func(t tableEntry) bool { return slices.Contains(numbers, t.number) })
-	b.checkpoint(lsn+1, c, pending)
+	b.checkpoint(lsn+1, s.checkpointNow(numbers), pending)
 	return moved, nil
-}
-
-// checkpointNow is all that the spool knows as of the last durable group, less what segments' own indexes hold.
-func (s *Spool) checkpointNow() *checkpoint {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := &checkpoint{asOf: s.last, marks: make([]keyedMark, 0, len(s.marks)), audits: append([]ownAudit(nil), s.audits...)}
-	for key, m := range s.marks {
-		c.marks = append(c.marks, keyedMark{key, m})
-	}
-	for _, g := range s.inOrder() {
-		c.segments = append(c.segments, g.tableEntry())
-	}
-	for key, l := range s.index.lanes {
-		if l.highest != 0 {
-			c.highest = append(c.highest, laneHighest{key, l.highest})
-		}
-	}
-	return c
 }

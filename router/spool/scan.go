@@ -84,8 +84,8 @@ type ending struct {
 	next    federation.LSN // the LSN of the group there; 0 when it is the footer
 }
 
-// finish looks at what follows the last good group. A header alone is believed: it was written when what it claims was true, even if its body is torn.
-func (s *scanner) finish(ctx context.Context) (ending, error) {
+// lookBehind looks at what follows the last good group. A header alone is believed: it was written when what it claims was true, even if its body is torn.
+func (s *scanner) lookBehind(ctx context.Context) (ending, error) {
 	e := ending{end: s.at}
 	dirty := false
 	for at := s.at; at < s.data.size; {
@@ -143,7 +143,7 @@ func (s *scanner) found(e *ending, position int64, lsn, claimed federation.LSN) 
 	e.claimed = max(e.claimed, claimed)
 }
 
-// resumeAt goes on at a position that finish has found.
+// resumeAt goes on at a position that lookBehind has found.
 func (s *scanner) resumeAt(e ending) { s.at, s.last = e.resume, e.next-1 }
 
 // readHeader reads and checks the header of a segment of size bytes. bad tells why it cannot be used, and is empty when it can; blank, that the segment holds

@@ -15,7 +15,7 @@ func BenchmarkScanOfASpoiledTail(b *testing.B) {
 	b.SetBytes(size)
 	b.ReportAllocs()
 	for b.Loop() {
-		e, err := scannerOf(b, segment).finish(b.Context())
+		e, err := scannerOf(b, segment).lookBehind(b.Context())
 		if err != nil || e.resume != 0 || e.clean {
 			b.Fatalf("%+v, %v", e, err)
 		}

@@ -28,9 +28,9 @@ type Spool struct {
 	tidy chan struct{} // capacity 1: the keeper has something to look at
 	done chan struct{} // closed when Run has returned; Close waits for it
 
-	mu sync.Mutex // guards all below; never held while the store works
-	*state
-	queue
+	mu      sync.Mutex // guards all below; never held while the store works
+	state   *state
+	queue   queue
 	health  Health
 	space   fullness
 	writing time.Time // when the writer took the group that it writes; zero when it has none
@@ -77,7 +77,7 @@ func open(ctx context.Context, store Segments, cfg Config) (*Spool, error) {
 	if err := s.begin(ctx, r); err != nil {
 		return nil, fmt.Errorf("begin epoch %d: %w", identity.Epoch, err)
 	}
-	s.logger.Info("spool open", "store", identity.Store, "epoch", identity.Epoch, "last", s.last, "segments", len(s.segments), "rewritten", len(r.held), "corrupt", len(s.corrupt))
+	s.logger.Info("spool open", "store", identity.Store, "epoch", identity.Epoch, "last", s.state.last, "segments", len(s.state.segments), "rewritten", len(r.held), "corrupt", len(s.corrupt))
 	return s, nil
 }
 
@@ -134,7 +134,7 @@ func load(ctx context.Context, store Segments, cfg Config, identity Identity) (*
 		state: r.state, queue: newQueue(cfg.MaxQueuedBytes), corrupt: r.stretches, numbers: highest, garbage: r.leftovers, health: Health{Since: time.Now()},
 	}
 	s.free, _, err = store.Space(ctx)
-	for _, g := range s.inOrder() {
+	for _, g := range s.state.inOrder() {
 		s.used += uint64(g.size)
 		if g.first != 0 {
 			s.previous = g.number()
@@ -151,61 +151,18 @@ func (s *Spool) Identity() Identity { return s.identity }
 func (s *Spool) LastLSN() federation.LSN {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last
-}
-
-// Extents says what is stored and not forgotten, by lane and generation. Bytes and batches are estimates where a part of a segment was forgotten.
-func (s *Spool) Extents() []Extent {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.index.extents()
-}
-
-// Extent says what of a lane and generation is stored and not forgotten.
-type Extent struct {
-	Lane           federation.Lane
-	Generation     federation.Generation
-	First, Last    federation.Offset
-	Batches, Bytes uint64
-}
-
-// Highest is the highest offset of a lane and generation that was ever stored here, also when it is forgotten; 0 when there was none.
-func (s *Spool) Highest(lane federation.Lane, gen federation.Generation) federation.Offset {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l := s.index.lanes[laneKey{lane, gen}]; l != nil {
-		return l.highest
-	}
-	return 0
+	return s.state.last
 }
 
 // Forget is the promise never to ask again for offsets up to upTo. Forget is not durable: after a restart what is still stored shows again, until it is forgotten again.
 // Space comes back when a segment holds nothing else, or is cleaned.
 func (s *Spool) Forget(lane federation.Lane, gen federation.Generation, upTo federation.Offset) {
 	s.mu.Lock()
-	emptied := s.index.forget(laneKey{lane, gen}, upTo)
+	emptied := s.state.index.forget(laneKey{lane, gen}, upTo)
 	s.mu.Unlock()
 	if emptied {
 		notify(s.tidy)
 	}
-}
-
-// Audits gives the admins' words, oldest first; the last 1,000 are kept.
-func (s *Spool) Audits() []AuditRecord {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]AuditRecord, len(s.audits))
-	for i, a := range s.audits {
-		list[i] = a.AuditRecord
-	}
-	return list
-}
-
-// Corrupt lists the stretches that were found corrupt at Open, and what reading found since.
-func (s *Spool) Corrupt() []*CorruptError {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]*CorruptError(nil), s.corrupt...)
 }
 
 // notify wakes the one that receives from c, which has capacity 1.

@@ -24,7 +24,7 @@ type state struct {
 const maxAudits = 1000
 
 func newState() *state {
-	return &state{marks: make(markTable), index: newIndex(), parks: newParking(), segments: make(map[uint64]*segment)}
+	return &state{marks: newMarkTable(), index: newIndex(), parks: newParking(), segments: make(map[uint64]*segment)}
 }
 
 // inOrder gives the segments by number.

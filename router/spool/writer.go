@@ -3,7 +3,6 @@ package spool
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -22,7 +21,7 @@ func (s *Spool) Run(ctx context.Context) error {
 	err := s.writeAll(ctx)
 	cancel()
 	keeper.Wait()
-	return errors.Join(err, s.finish(err))
+	return errors.Join(err, s.endRun(err))
 }
 
 func (s *Spool) start(cancel context.CancelFunc) error {
@@ -48,7 +47,7 @@ func (s *Spool) writeAll(ctx context.Context) error {
 		if err := s.write(ctx, group); err != nil {
 			s.mu.Lock()
 			s.writing = time.Time{}
-			s.waiting = append(group, s.waiting...)
+			s.queue.waiting = append(group, s.queue.waiting...)
 			s.mu.Unlock()
 			return err
 		}
@@ -63,7 +62,7 @@ func (s *Spool) nextGroup(ctx context.Context) ([]*submission, error) {
 			s.mu.Unlock()
 			return nil, err
 		}
-		group, closing := s.take(), s.closing
+		group, closing := s.queue.take(), s.closing
 		if len(group) > 0 {
 			s.writing = time.Now()
 		}
@@ -110,8 +109,8 @@ func (s *Spool) tryWrite(ctx context.Context, group []*submission) error {
 			return err
 		}
 	}
-	o, lsn := s.active, s.last+1 // the writer alone moves last
-	b := builder{header: &o.header, at: o.valid, buf: s.buffer[:0], durable: s.last}
+	o, lsn := s.active, s.state.last+1 // the writer alone moves last
+	b := builder{header: &o.header, at: o.valid, buf: s.buffer[:0], durable: s.state.last}
 	pending := newContent()
 	b.group(lsn, group, pending)
 	var own *submission
@@ -136,27 +135,5 @@ const maxKeptBuffer = 2 * groupTarget
 func (s *Spool) keepBuffer(b []byte) {
 	if cap(b) <= maxKeptBuffer {
 		s.buffer = b
-	}
-}
-
-const (
-	minBackoff = 10 * time.Millisecond // chosen: a store that hiccups once costs no more than a slow sync
-	maxBackoff = 5 * time.Second       // chosen: a healed store is used again within seconds
-)
-
-// backoff is the wait after the attempt'th failure in a row: half to all of a time that doubles.
-func backoff(attempt int) time.Duration {
-	d := min(maxBackoff, minBackoff<<min(attempt-1, 16))
-	return d/2 + rand.N(d/2+1)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

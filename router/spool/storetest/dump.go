@@ -22,7 +22,7 @@ func Dump(place Place) string {
 	}
 	for _, info := range infos {
 		fmt.Fprintf(&b, "segment %d, %d bytes\n", info.Number, info.Size)
-		err := spool.Walk(ctx, store, info.Number, func(e spool.Entry) error {
+		err := spool.Walk(ctx, store, info.Number, func(e spool.WalkedRecord) error {
 			fmt.Fprintf(&b, "  group %d (durable %d) at %d: %s %s %s\n", e.LSN, e.Durable, e.Position, e.Type, e.Text, describe(e.Record))
 			return nil
 		}, func(c *spool.CorruptError) { fmt.Fprintf(&b, "  %v\n", c) })
