@@ -225,6 +225,7 @@ type fakeLink struct {
 
 type sentCopy struct {
 	batch  *federation.Batch
+	side   federation.Sidecar
 	answer Answer
 }
 
@@ -232,13 +233,13 @@ func (l *fakeLink) Peer() federation.SiteID { return l.peer }
 
 func (l *fakeLink) Hello() federation.Hello { return federation.Hello{Site: l.peer, Store: l.store} }
 
-func (l *fakeLink) Copy(_ context.Context, _ uint8, _ federation.Lane, _ federation.Sidecar, b *federation.Batch, answer Answer) error {
+func (l *fakeLink) Copy(_ context.Context, _ uint8, _ federation.Lane, side federation.Sidecar, b *federation.Batch, answer Answer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.refuse != nil {
 		return l.refuse
 	}
-	l.copies = append(l.copies, sentCopy{b, answer})
+	l.copies = append(l.copies, sentCopy{b, side, answer})
 	return nil
 }
 

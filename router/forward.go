@@ -26,16 +26,19 @@ type sender struct {
 	opened    bool      // the destination has said where to go on
 	notBefore time.Time // a verdict asks to wait
 	pause     time.Duration
-	try       uint16
-	repairing bool // a SYNC_REQ is out: the next WINDOW says where to go on
+	sentTo    federation.Offset // the furthest that was ever sent from here: up to it copies are repairs
+	try       uint16            // how often something was to be sent again since a receipt last moved
+	repairing bool              // a SYNC_REQ is out: the next WINDOW says where to go on
 	repairs   uint64
 	quiet     int       // repairs since a receipt last moved
 	moved     time.Time // when a receipt last moved
 	speed     speed     // of receipts
 
-	asked           *syncRequest // a SYNC_REQ that waits for its Commit
-	wrong, wrongFix string       // why the last receipt was refused, until one is taken
-	state           federation.PartState
+	asked   *syncRequest // a SYNC_REQ that waits for its Commit
+	wrong   trouble      // why the last receipt was refused, until one is taken
+	refusal trouble      // why the last copy was refused, until one is taken
+	state   federation.PartState
+	logged  string // the reason of the last "lane held"; owned by run
 }
 
 type syncRequest struct {
@@ -80,31 +83,12 @@ func (s *sender) poke() {
 	}
 }
 
-// say changes what status shows; Since moves only when the state does. Callers hold lane.mu.
-func (s *sender) say(state federation.State, reason, fix string) {
-	if s.state.State != state || s.state.Reason != reason {
-		s.state = federation.PartState{State: state, Reason: reason, Fix: fix, Since: time.Now()}
-	}
-}
-
-// sayRunning keeps a receipt that contradicts this site in sight: sending goes on, forgetting does not. Callers hold lane.mu.
-func (s *sender) sayRunning() {
-	if s.wrong != "" {
-		s.say("held", s.wrong, s.wrongFix)
-		return
-	}
-	s.say("running", "", "")
-}
-
-func (s *sender) sayDown() {
-	s.say("waiting", "no link to "+string(s.dest.Site), "see the link: cloudqueue status")
-}
-
 func (s *sender) run(ctx context.Context) {
 	timer := time.NewTimer(idleCheck)
 	defer timer.Stop()
 	for {
 		timer.Reset(s.step(ctx))
+		s.logHeld()
 		// Any ready order gives the same result: step looks at everything.
 		select {
 		case <-ctx.Done():
@@ -141,26 +125,34 @@ func (s *sender) pick(ctx context.Context, link Link) (*federation.Batch, time.D
 		return nil, wait
 	}
 	b, err := s.lane.batchAt(ctx, at)
+	return s.take(link, at, b, err)
+}
+
+// take decides about what was read for an offset. While it was read, a receipt may have let the store forget it.
+func (s *sender) take(link Link, at federation.Offset, b *federation.Batch, err error) (*federation.Batch, time.Duration) {
 	l := s.lane
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	_, voided := voidedFor(l.voids, s.dest, at)
 	switch {
-	case s.link != link || !s.opened:
-		return nil, 0 // a frame came between: look again
-	case errors.Is(err, spool.ErrNone), b == nil && err == nil:
+	case s.link != link, !s.opened, at <= s.ledger.Done(), voided:
+		return nil, 0 // it is not wanted any more: look again
+	case errors.Is(err, context.Canceled), b == nil && err == nil:
 		return nil, idleCheck
-	case err == nil && b.Header.First > at:
-		err = fmt.Errorf("the next stored one begins at %d", b.Header.First)
-	}
-	switch {
+	case errors.Is(err, spool.ErrNone):
+		s.sayMissing(federation.Span{First: at, Last: l.durable})
+		return nil, idleCheck
 	case err != nil:
 		s.say("held", fmt.Sprintf("the batch at offset %d cannot be read: %v", at, err), "repair the store, or give the offsets up: cloudqueue spool void")
+		return nil, idleCheck
+	case b.Header.First > at:
+		s.sayMissing(federation.Span{First: at, Last: b.Header.First - 1})
 		return nil, idleCheck
 	case !slices.Contains(b.Header.Destinations, s.dest):
 		s.ledger.Sent(b.Header.Span(), time.Now())
 		return nil, 0
 	case !s.window.Fits(b.Header.Span(), len(b.Bytes())):
-		s.say("waiting", "the destination's window is full", "")
+		s.sayUnlessHeld("waiting", "the destination's window is full")
 		return nil, s.repairIfDue(time.Now())
 	}
 	s.window.Put(b.Header.Span(), len(b.Bytes()))
@@ -194,11 +186,14 @@ func (s *sender) due() (federation.Offset, time.Duration) {
 
 func (s *sender) send(ctx context.Context, link Link, b *federation.Batch) error {
 	l := s.lane
+	side := federation.Sidecar{Age: max(0, time.Since(b.Header.SealedAt)), Bitmap: 1 << slices.Index(b.Header.Destinations, s.dest)}
 	l.mu.Lock()
-	class, try := l.class, s.try
+	class := l.class
+	if b.Header.First <= s.sentTo {
+		side.Repair, side.Try = true, s.try
+	}
+	s.sentTo = max(s.sentTo, b.Header.Last())
 	l.mu.Unlock()
-	side := federation.Sidecar{Try: try, Repair: try > 0, Age: max(0, time.Since(b.Header.SealedAt)),
-		Bitmap: 1 << slices.Index(b.Header.Destinations, s.dest)}
 	return link.Copy(ctx, class, l.lane, side, b, func(v federation.Verdict, retry time.Duration) {
 		s.answered(link, b.Header.Span(), v, retry)
 	})
@@ -229,22 +224,23 @@ func (s *sender) answered(link Link, span federation.Span, v federation.Verdict,
 	if s.link != link {
 		return
 	}
+	defer s.poke()
 	if v.MovesCustody() {
-		s.pause = 0
+		s.pause, s.refusal = 0, trouble{}
 		s.sayRunning()
 		return
 	}
 	s.lost(span)
-	defer s.poke()
+	s.try++
 	if v == federation.LinkLost {
 		return
 	}
 	s.lane.r.refused.addVerdict("answer", v, about(s.lane.lane, s.dest.Site))
-	s.try++
 	s.pause = min(max(2*s.pause, minPause), maxPause)
 	s.notBefore = time.Now().Add(max(retry, s.pause))
 	if v != federation.WindowShut {
-		s.say("held", string(s.dest.Site)+" answers "+v.String(), verdictFix(v))
+		s.refusal = trouble{string(s.dest.Site) + " answers " + v.String(), verdictFix(v)}
+		s.sayRunning()
 	}
 }
 

@@ -66,6 +66,9 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 		s.say("starting", "the destination asks for the state of the lane (SYNC)", "")
 		return // a WINDOW follows when it has adopted the answer
 	}
+	if s.holdIfAhead(d.NextWanted) {
+		return
+	}
 	s.opened = true
 	s.goTo(d.NextWanted, int(d.Window))
 	if s.lane.voidsAbove(d.NextWanted) {
@@ -91,8 +94,23 @@ func (s *sender) goTo(next federation.Offset, bytes int) {
 	s.ledger.Rewind(next-1, now)
 	s.window.Reset(next)
 	s.window.SetBytes(bytes)
-	s.pause, s.notBefore = 0, time.Time{}
+	if s.sentTo >= next {
+		s.try++
+	}
+	s.pause, s.notBefore, s.refusal = 0, time.Time{}, trouble{}
 	s.sayRunning()
+}
+
+// holdIfAhead holds the lane when the destination wants what was never assigned: this site's store was put back, and the offsets that the
+// destination has are of other messages. It is asked again, and nothing is sent meanwhile. Callers hold lane.mu.
+func (s *sender) holdIfAhead(next federation.Offset) bool {
+	last := s.lane.durable
+	if next <= last+1 {
+		return false
+	}
+	s.opened = false
+	s.say("held", fmt.Sprintf("%s wants offset %d next, and the lane has assigned %d", s.dest.Site, next, last), receiptFix(federation.ReceiptAhead))
+	return true
 }
 
 // windowMoved takes credit. On a link that was not open yet it opens the lane; after a SYNC_REQ it is the word on where to go on.
@@ -103,8 +121,10 @@ func (s *sender) windowMoved(l Link, w federation.Window) {
 		return
 	}
 	if !s.opened || s.repairing {
-		s.opened, s.repairing = true, false
-		s.try++
+		if s.repairing = false; s.holdIfAhead(w.Next) {
+			return
+		}
+		s.opened = true
 		s.goTo(w.Next, int(w.Bytes))
 	}
 	s.window.Advance(w.Next)

@@ -24,15 +24,17 @@ func (s *sender) receiptCame(rc federation.Receipt) {
 	}
 	switch result := s.ledger.Accept(rc, lane.durable, time.Now()); result {
 	case federation.ReceiptTaken:
-		s.moved, s.quiet, s.wrong = time.Now(), 0, ""
+		s.moved, s.quiet, s.try = time.Now(), 0, 0
+		s.wrong, s.refusal = trouble{}, trouble{}
 		s.window.Advance(rc.Done + 1)
 		lane.pokeReceipts()
 		s.poke()
 	case federation.ReceiptKnown:
 	default:
 		lane.r.refused.add("receipt", result.String(), about(lane.lane, s.dest.Site), receiptFix(result))
-		s.wrong, s.wrongFix = fmt.Sprintf("the receipt of %s is %s", s.dest.Site, result), receiptFix(result)
+		s.wrong = trouble{fmt.Sprintf("the receipt of %s is %s", s.dest.Site, result), receiptFix(result)}
 		s.sayRunning()
+		s.poke()
 	}
 }
 

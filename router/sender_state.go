@@ -1,0 +1,61 @@
+package router
+
+import (
+	"fmt"
+	"time"
+
+	"cloudqueue/federation"
+)
+
+// trouble is why a lane stands still at its destination, and what to type.
+type trouble struct{ reason, fix string }
+
+// say changes what status shows; Since moves only when the state does. Callers hold lane.mu.
+func (s *sender) say(state federation.State, reason, fix string) {
+	if s.state.State != state || s.state.Reason != reason {
+		s.state = federation.PartState{State: state, Reason: reason, Fix: fix, Since: time.Now()}
+	}
+}
+
+// sayRunning keeps what the destination contradicts or refuses in sight: the lane runs when it takes something. Callers hold lane.mu.
+func (s *sender) sayRunning() { s.sayUnlessHeld("running", "") }
+
+// sayUnlessHeld is say for what is less than what holds the lane. Callers hold lane.mu.
+func (s *sender) sayUnlessHeld(state federation.State, reason string) {
+	for _, t := range []trouble{s.wrong, s.refusal} {
+		if t.reason != "" {
+			s.say("held", t.reason, t.fix)
+			return
+		}
+	}
+	s.say(state, reason, "")
+}
+
+func (s *sender) sayDown() {
+	s.say("waiting", "no link to "+string(s.dest.Site), "see the link: cloudqueue status")
+}
+
+// sayMissing says that the store has nothing at offsets that were assigned and are not receipted. Callers hold lane.mu.
+func (s *sender) sayMissing(span federation.Span) {
+	what := fmt.Sprintf("offset %d is not in the store", span.First)
+	if span.Last > span.First {
+		what = fmt.Sprintf("offsets %d to %d are not in the store", span.First, span.Last)
+	}
+	s.say("held", what, fmt.Sprintf("put the store's segment back from a backup, or give the offsets up: cloudqueue spool void %s %d-%d --reason corrupt", s.lane.lane, span.First, span.Last))
+}
+
+// logHeld writes a line when the lane is held for another reason than before, and when it runs again. Run calls it: no lock is held.
+func (s *sender) logHeld() {
+	l := s.lane
+	l.mu.Lock()
+	now := s.state
+	l.mu.Unlock()
+	switch {
+	case now.State == "held" && now.Reason != s.logged:
+		l.r.log.Warn("lane held", "lane", l.lane.String(), "peer", string(s.dest.Site), "reason", now.Reason, "fix", now.Fix)
+		s.logged = now.Reason
+	case now.State == "running" && s.logged != "":
+		l.r.log.Info("lane resumed", "lane", l.lane.String(), "peer", string(s.dest.Site))
+		s.logged = ""
+	}
+}
