@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"cloudqueue/federation"
@@ -12,13 +13,8 @@ import (
 // startCommit makes durable what has to be: parked messages first, then the journal, when done moved or more must be
 // reserved before anything can be published. Its error is the context's, or that the spool takes nothing more.
 func (l *inLane) startCommit(ctx context.Context) error {
-	if l.commit != nil {
-		return nil
-	}
-	if len(l.parks) > 0 && time.Now().After(l.parkAt) {
-		if began, err := l.commitParks(ctx); began || err != nil {
-			return err
-		}
+	if err := l.commitParks(ctx); err != nil || l.commits.current != nil {
+		return err
 	}
 	mark, due := l.dueMark()
 	if !due {
@@ -29,8 +25,47 @@ func (l *inLane) startCommit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.commit, l.dirtyAt = &journalCommit{ticket: ticket, mark: mark}, time.Time{}
+	l.commits.begin(&journalCommit{ticket: ticket, mark: mark})
 	return nil
+}
+
+// commitParks begins to park what waits for that. While it is refused, as by a full parking, the lane waits and the journal goes on.
+func (l *inLane) commitParks(ctx context.Context) error {
+	parks := l.commits.nextParks(time.Now())
+	if len(parks) == 0 {
+		return nil
+	}
+	var records []spool.Record
+	for _, it := range parks {
+		records = append(records, l.parkRecord(it))
+	}
+	ticket, err := l.r.cfg.Spool.Submit(ctx, records...)
+	if err != nil && !isOver(ctx, err) {
+		l.commits.parksRefused(time.Now())
+		l.hold("messages cannot be parked: "+err.Error(), "redrive or drop what is there: cloudqueue parking list; or give the store more room")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.commits.begin(&journalCommit{ticket: ticket, parks: parks})
+	return nil
+}
+
+// isOver tells whether the spool, or who asked, takes part in nothing any more; any other refusal is of just these records.
+func isOver(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, spool.ErrClosed) || errors.Is(err, spool.ErrFenced)
+}
+
+// parkRecord keeps the message with what its redrive needs: where it was, since when it is on its way, and what was left of its lifetime.
+func (l *inLane) parkRecord(it *item) spool.Record {
+	now, e, h := time.Now(), *it.entry, &it.arrival.batch.Header
+	e.TTL = remaining(it.arrival, it.entry)
+	if path := it.arrival.side.Path; len(e.Path)+len(path) <= federation.MaxPath {
+		e.Path = append(slices.Clone(e.Path), path...)
+	}
+	return spool.ParkRecord{Lane: l.key.lane, Generation: l.gen, Offset: it.at, Destination: l.key.dest, Reason: it.reason, Errors: it.lastError,
+		Attempts: it.attempts, First: it.firstTry, Last: now, Taken: h.SealedAt.Add(-e.Age), Entry: e}
 }
 
 // dueMark is the journal to commit now, if there is one.
@@ -41,28 +76,26 @@ func (l *inLane) dueMark() (federation.Journal, bool) {
 		return federation.Journal{}, false
 	}
 	l.journal.SetOriginStore(l.originStore)
-	reserve := l.reserve()
+	reserve := l.reserveLocked()
 	if !l.journal.Changed() {
 		return federation.Journal{}, false
 	}
-	if l.dirtyAt.IsZero() {
-		l.dirtyAt = time.Now()
-	}
-	due := reserve || l.isStopping() || time.Since(l.dirtyAt) >= journalPause
-	return l.journal.Mark(), due
+	now := time.Now()
+	l.commits.changed(now)
+	return l.journal.Mark(), reserve || l.isStopping() || l.commits.journalDue(now)
 }
 
-// reserve looks for what is received only on a slow lane: nothing else depends on it. Callers hold mu.
-func (l *inLane) reserve() bool {
+// reserveLocked looks for what is received only on a slow lane: nothing else depends on it.
+func (l *inLane) reserveLocked() bool {
 	rate := l.perSecond()
 	if rate > federation.SlowLane {
 		return l.journal.Reserve(0, rate)
 	}
-	return l.journal.Reserve(l.received(), rate)
+	return l.journal.Reserve(l.receivedLocked(), rate)
 }
 
-// received is the last offset up to which everything is here, as far as a slow lane reserves. Callers hold mu.
-func (l *inLane) received() federation.Offset {
+// receivedLocked is the last offset up to which everything is here, as far as a slow lane reserves.
+func (l *inLane) receivedLocked() federation.Offset {
 	next := l.journal.Next()
 	return l.window.Contiguous(next, next+federation.SlowAhead)
 }
@@ -74,43 +107,10 @@ func (l *inLane) perSecond() float64 {
 	return l.rate.perSecond
 }
 
-// isOver tells whether the spool, or who asked, takes part in nothing any more; any other refusal is of just these records.
-func isOver(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, spool.ErrClosed) || errors.Is(err, spool.ErrFenced)
-}
-
-// commitParks is false when they are refused, as by a full parking: the lane waits, the journal goes on.
-func (l *inLane) commitParks(ctx context.Context) (began bool, err error) {
-	var records []spool.Record
-	for bytes := 0; len(records) < len(l.parks); {
-		it := l.parks[len(records)]
-		if bytes += it.entry.Message.Size(); bytes > parkBytes && len(records) > 0 {
-			break // the next commit takes the rest
-		}
-		records = append(records, l.parkRecord(it))
-	}
-	ticket, err := l.r.cfg.Spool.Submit(ctx, records...)
-	if err != nil && !isOver(ctx, err) {
-		l.say("held", "messages cannot be parked: "+err.Error(), "redrive or drop what is there: cloudqueue parking list; or give the store more room")
-		l.parkAt = time.Now().Add(maxPause)
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	l.commit = &journalCommit{ticket: ticket, parks: l.parks[:len(records):len(records)]}
-	l.parks = l.parks[len(records):]
-	return true, nil
-}
-
-// parkBytes is how much one commit parks, unless one message is larger (chosen: well below what a group of the spool takes).
-const parkBytes = 16 << 20
-
 // committed takes the result of a commit: parked offsets end, or a journal is durable and everything up to its done is
 // answered and receipted (4.2). Its error is the context's, or that the spool is over.
 func (l *inLane) committed(ctx context.Context) error {
-	c := l.commit
-	l.commit = nil
+	c := l.commits.end()
 	if err := c.ticket.Wait(ctx); err != nil {
 		return err
 	}
@@ -120,28 +120,27 @@ func (l *inLane) committed(ctx context.Context) error {
 	if c.parks != nil {
 		return nil
 	}
-	answered := l.takePassed(c.mark)
-	for _, c := range answered {
+	for _, c := range l.takeDurable(c.mark) {
 		c.say(federation.OK, 0)
 	}
 	l.tell()
 	return nil
 }
 
-// takePassed notes a durable journal and gives what it answers.
-func (l *inLane) takePassed(m federation.Journal) (answered []passedCopy) {
+// takeDurable notes a durable journal and gives the copies that it answers.
+func (l *inLane) takeDurable(m federation.Journal) (answered []unanswered) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.journal.Committed(m)
-	waiting := l.passed[:0]
-	for _, c := range l.passed {
+	waiting := l.toAnswer[:0]
+	for _, c := range l.toAnswer {
 		if c.last <= m.Done {
 			answered = append(answered, c)
 		} else {
 			waiting = append(waiting, c)
 		}
 	}
-	clear(l.passed[len(waiting):])
-	l.passed = waiting
+	clear(l.toAnswer[len(waiting):])
+	l.toAnswer = waiting
 	return answered
 }

@@ -6,35 +6,20 @@ import (
 	"time"
 
 	"cloudqueue/federation"
-	"cloudqueue/router/spool"
 	"cloudqueue/topology"
 )
 
-// deliverer is what run of an inLane owns: the publisher, what is on its way to the broker, and the commit in progress.
+// deliverer is what run of an inLane owns: what is on its way to the broker, and what is decided about it.
 type deliverer struct {
 	route       topology.Route // of the topology of now; zero when it is gone
 	coder       *federation.Coder
-	pub         Publisher
-	incarnation uint64
-	acquired    bool
-	errand      *errand         // what the broker was asked and has not answered; nil: nothing
-	more        <-chan struct{} // closed when the broker may take more; nil: it does
-	outcomes    chan published  // capacity PublishWindow: never blocks the broker's goroutine
+	channel     channel
+	outcomes    chan published // capacity PublishWindow: never blocks the broker's goroutine
 	items       map[federation.Offset]*item
-	turn        *arrival  // the batch that is being published; guarded by mu
-	unconfirmed int       // items without an outcome
-	apart       bool      // a connection of its own is wanted: a publish may close it
-	aside       bool      // the channel is on one
-	apartUntil  time.Time // at least
-	overPublish bool      // a publish closed the channel, or the connection, whose outcomes are coming in
-	probe       int       // how many may be unconfirmed while the publish that closed a channel is looked for; 0: no such search
-	exchanges   map[string]bool
-	retryAt     time.Time // nothing is published before
-	retryPause  time.Duration
-	commit      *journalCommit
-	parks       []*item   // to be parked with the next commit
-	parkAt      time.Time // not before: the parking was full
-	dirtyAt     time.Time // since when the journal has something to commit; zero: nothing
+	unconfirmed int // items without an outcome
+	retry       pause
+	search      search
+	commits     commitQueue
 	rate        arrivalRate
 }
 
@@ -56,16 +41,20 @@ type published struct {
 	outcome federation.Outcome
 }
 
-// journalCommit is a commit on its way: PARKs, or the journal. PARK n goes before done >= n, in an earlier group (4.2).
-type journalCommit struct {
-	ticket *spool.Ticket
-	parks  []*item
-	mark   federation.Journal
+// pause is how long nothing is published after something did not work.
+type pause struct {
+	until  time.Time
+	length time.Duration // of the last one; 0 since something worked
 }
 
-// journalPause gathers what ended into one commit: 10 ms delay verdicts, receipts and window by no more than a round trip
-// inside a city, and save most of the syncs at a few hundred messages a second.
-const journalPause = 10 * time.Millisecond
+// begin doubles the pause, between minPause and maxPause.
+func (p *pause) begin(now time.Time) {
+	p.length = min(max(2*p.length, minPause), maxPause)
+	p.until = now.Add(p.length)
+}
+
+// left is what is left of the pause.
+func (p *pause) left(now time.Time) time.Duration { return max(0, p.until.Sub(now)) }
 
 // run publishes until the context ends, or a clean stop is asked for. Nothing of the journal is read before every owner
 // lock of this site is held (6.2). A store that takes nothing more ends the router.
@@ -88,17 +77,17 @@ func (l *inLane) work(ctx context.Context) error {
 		if err := l.advance(ctx, taking); err != nil {
 			return err
 		}
-		more := l.more
+		busy := l.channel.busy
 		timer.Reset(l.nextLook())
 		// Any ready order gives the same result: advance looks at everything.
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-l.wake:
-		case <-more:
+		case <-busy:
 		case p := <-l.outcomes:
 			l.take(p)
-		case <-l.commitDone():
+		case <-l.commits.done():
 			if err := l.committed(ctx); err != nil {
 				return err
 			}
@@ -115,9 +104,9 @@ func (l *inLane) begin(taking context.Context) bool {
 	if err != nil {
 		return false
 	}
-	l.pub = pub
+	l.channel.pub = pub
 	if err := l.load(); err != nil {
-		l.say("held", err.Error(), "the journal's mark cannot be read: keep the store, and update the router")
+		l.hold(err.Error(), "the journal's mark cannot be read: keep the store, and update the router")
 		<-taking.Done()
 		return false
 	}
@@ -166,6 +155,9 @@ func (l *inLane) isKnown() bool {
 	return l.journal.Known()
 }
 
+// isBusy tells whether something of the generation has no outcome yet, or one that is not durable.
+func (l *inLane) isBusy() bool { return l.unconfirmed > 0 || !l.commits.idle() }
+
 func (l *inLane) isStopping() bool {
 	select {
 	case <-l.stopping:
@@ -178,7 +170,7 @@ func (l *inLane) isStopping() bool {
 // finished: a clean stop is asked for and nothing more can be done for it. What failed and is not published again stays
 // above done; the journal's reserved covers it.
 func (l *inLane) finished() bool {
-	if !l.isStopping() || l.unconfirmed > 0 || l.commit != nil || len(l.parks) > 0 {
+	if !l.isStopping() || l.isBusy() {
 		return false
 	}
 	l.mu.Lock()
@@ -201,21 +193,12 @@ func (l *inLane) stopCleanly(ctx context.Context) {
 
 // nextLook is how long run may sleep without news.
 func (l *inLane) nextLook() time.Duration {
-	look := time.Second
-	if !l.dirtyAt.IsZero() && l.commit == nil {
-		look = min(look, time.Until(l.dirtyAt.Add(journalPause)))
-	}
-	if wait := time.Until(l.retryAt); wait > 0 {
+	now := time.Now()
+	look := l.commits.wait(now)
+	if wait := l.retry.left(now); wait > 0 {
 		look = min(look, wait)
 	}
 	return max(look, 0)
-}
-
-func (l *inLane) commitDone() <-chan struct{} {
-	if l.commit == nil {
-		return nil
-	}
-	return l.commit.ticket.Done()
 }
 
 // end notes how an item ended; what done passes leaves the window.
@@ -223,14 +206,12 @@ func (l *inLane) end(it *item, how federation.End) {
 	delete(l.items, it.at)
 	now := time.Now()
 	l.rate.add(1, now)
+	l.commits.changed(now)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last, l.lag = now, now.Sub(it.arrival.batch.Header.SealedAt)
 	l.journal.End(it.at, how)
-	if l.passesBatch() {
-		l.release()
-	}
-	if l.dirtyAt.IsZero() {
-		l.dirtyAt = now
+	if l.firstIsDoneLocked() {
+		l.releaseLocked()
 	}
 }

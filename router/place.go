@@ -21,7 +21,7 @@ func (l *inLane) deliverable(ctx context.Context, a *arrival, e *federation.Entr
 	}
 	dest, ok := addressOf(l.route, l.key.dest)
 	if !ok {
-		return l.hold("route "+string(l.key.lane.Route)+" is not in the topology", "apply a topology that has it, or give up what is stored: cloudqueue spool void")
+		return l.retryLater("route "+string(l.key.lane.Route)+" is not in the topology", "apply a topology that has it, or give up what is stored: cloudqueue spool void")
 	}
 	exchange, _ := dest.Address(&e.Message)
 	return l.exchangeReady(ctx, exchange)
@@ -40,7 +40,7 @@ func addressOf(route topology.Route, dest federation.Destination) (topology.Rout
 
 // exchangeReady asks once per channel whether an exchange exists: a publish to a missing one would close the channel.
 func (l *inLane) exchangeReady(ctx context.Context, name string) bool {
-	if name == "" || l.exchanges[name] {
+	if name == "" || l.channel.exchanges[name] {
 		return true
 	}
 	declare := l.route.OnMissingExchange.Declare
@@ -48,7 +48,7 @@ func (l *inLane) exchangeReady(ctx context.Context, name string) bool {
 		question: func(ctx context.Context) error { return l.r.cfg.Broker.CheckExchange(ctx, name, declare) },
 		then:     func(err error) { l.exchangeChecked(name, err) },
 		late: func() {
-			l.say("held", fmt.Sprintf("exchange %q is asked for, and the broker does not answer", name), "check the broker: cloudqueue doctor")
+			l.hold(fmt.Sprintf("exchange %q is asked for, and the broker does not answer", name), "check the broker: cloudqueue doctor")
 		},
 	})
 	return false
@@ -57,22 +57,18 @@ func (l *inLane) exchangeReady(ctx context.Context, name string) bool {
 func (l *inLane) exchangeChecked(name string, err error) {
 	switch {
 	case err == nil:
-		l.exchanges[name] = true
+		l.channel.exchanges[name] = true
 	case errors.Is(err, ErrExchangeMissing):
-		l.hold(fmt.Sprintf("exchange %q does not exist at this site's broker", name), "declare it, or give the route on-missing-exchange: {declare: {type: topic}}")
+		l.retryLater(fmt.Sprintf("exchange %q does not exist at this site's broker", name), "declare it, or give the route on-missing-exchange: {declare: {type: topic}}")
 	default:
-		l.hold(fmt.Sprintf("exchange %q cannot be checked: %v", name, err),
+		l.retryLater(fmt.Sprintf("exchange %q cannot be checked: %v", name, err),
 			"check the broker: cloudqueue doctor; to declare it the router needs rabbitmqctl set_permissions -p VHOST NAME '^(cq\\.|EXCHANGE$)' '.*' '.*'")
 	}
 }
 
-func (l *inLane) hold(reason, fix string) bool {
-	l.retryLater(time.Now())
-	l.say("held", reason, fix)
+// retryLater holds the lane and publishes nothing for a pause. It is false, as the answer of what could not be done.
+func (l *inLane) retryLater(reason, fix string) bool {
+	l.retry.begin(time.Now())
+	l.hold(reason, fix)
 	return false
-}
-
-func (l *inLane) retryLater(now time.Time) {
-	l.retryPause = min(max(2*l.retryPause, minPause), maxPause)
-	l.retryAt = now.Add(l.retryPause)
 }

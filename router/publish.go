@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"cloudqueue/federation"
@@ -10,16 +11,17 @@ import (
 // publishMore publishes in lane order: first what failed, flagged, then what is new, as far as the broker, the window, the search for
 // a bad publish, and reserved allow. It never waits.
 func (l *inLane) publishMore(ctx context.Context) {
-	l.endSearch()
-	if l.waits() || time.Now().Before(l.retryAt) || !l.acquire(ctx) {
+	failed, now := l.failedItems(), time.Now()
+	l.search.rest(len(failed), l.unconfirmed, now)
+	if l.brokerBusy() || l.retry.left(now) > 0 || !l.acquire(ctx) {
 		return
 	}
-	for _, it := range l.failedItems() {
+	for _, it := range failed {
 		if !l.room() || !l.deliverable(ctx, it.arrival, it.entry) || !l.send(it) {
 			return
 		}
 	}
-	for l.probe == 0 && l.room() { // a search is for one of those that failed: no more of them
+	for !l.search.seeks() && l.room() { // a search is for one of those that failed: no more of them
 		a, e := l.next()
 		if e == nil || !l.deliverable(ctx, a, e) || !l.publishNext(a, e) {
 			return
@@ -29,14 +31,11 @@ func (l *inLane) publishMore(ctx context.Context) {
 
 // room tells whether one more may be unconfirmed.
 func (l *inLane) room() bool {
-	limit := l.r.cfg.PublishWindow
+	window := l.r.cfg.PublishWindow
 	if l.route.Strict {
-		limit = 1
+		window = 1
 	}
-	if l.probe > 0 {
-		limit = min(limit, l.probe)
-	}
-	return l.unconfirmed < limit
+	return l.unconfirmed < l.search.limit(window)
 }
 
 func (l *inLane) failedItems() []*item {
@@ -49,34 +48,44 @@ func (l *inLane) failedItems() []*item {
 	return out
 }
 
-// publishNext publishes the next offset, or passes it, as the journal says, and tells whether the one after it may be looked at.
+// publishNext publishes the next offset, or passes it, as the journal says. more: whether the one after it may be tried at this moment.
 func (l *inLane) publishNext(a *arrival, e *federation.Entry) (more bool) {
-	l.mu.Lock()
-	n := l.journal.Next()
-	step := l.journal.Look(n, a.batch.Header.SealEpoch)
-	how, skip := l.skips(a, e)
-	switch step {
-	case federation.StepPublish, federation.StepFlagged:
-		if skip {
-			l.pass(n, a, how)
-		}
-		l.mu.Unlock()
-		return skip || l.send(&item{at: n, arrival: a, entry: e, flagged: step == federation.StepFlagged || e.Flags&federation.EntryDuplicate != 0, firstTry: time.Now()})
-	case federation.StepParked:
-		l.pass(n, a, federation.EndParked)
-		more = true
-	case federation.StepConflict:
-		l.reject(a, federation.Conflict)
+	step, n, passed := l.step(a, e)
+	switch {
+	case passed:
+		return true
+	case step == federation.StepPublish, step == federation.StepFlagged:
+		flagged := step == federation.StepFlagged || e.Flags&federation.EntryDuplicate != 0
+		return l.send(&item{at: n, arrival: a, entry: e, flagged: flagged, firstTry: time.Now()})
 	}
-	l.mu.Unlock()
-	return more // StepReserve: startCommit reserves. StepWait: an outcome or a void is to come
+	return false // StepReserve: startCommit reserves. StepWait: an outcome or a void is to come
 }
 
-// pass takes an offset that ends without a publish. Callers hold mu.
-func (l *inLane) pass(n federation.Offset, a *arrival, how federation.End) {
+// step asks the journal about the next offset, and passes what ends without a publish.
+func (l *inLane) step(a *arrival, e *federation.Entry) (step federation.Step, n federation.Offset, passed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n = l.journal.Next()
+	step = l.journal.Look(n, a.batch.Header.SealEpoch)
+	how, skip := l.skips(a, e)
+	switch {
+	case step == federation.StepParked:
+		l.passLocked(n, a, federation.EndParked)
+		return step, n, true
+	case step == federation.StepConflict:
+		l.rejectLocked(a, federation.Conflict)
+	case skip && (step == federation.StepPublish || step == federation.StepFlagged):
+		l.passLocked(n, a, how)
+		return step, n, true
+	}
+	return step, n, false
+}
+
+// passLocked takes an offset that ends without a publish.
+func (l *inLane) passLocked(n federation.Offset, a *arrival, how federation.End) {
 	l.journal.Take(n, a.batch.Header.SealEpoch)
 	l.journal.End(n, how) // of one that was parked before it changes nothing
-	l.release()
+	l.releaseLocked()
 }
 
 // send publishes an item, or ends it. It is false when the broker takes nothing at this moment: then nothing has changed.
@@ -92,9 +101,9 @@ func (l *inLane) send(it *item) bool {
 		l.park(it, ReasonBadProperties, err.Error())
 		return true
 	}
-	again, err := l.pub.TryPublish(l.incarnation, m, func(o federation.Outcome) { l.outcomes <- published{it, o} })
-	if again != nil || err != nil {
-		l.more, l.acquired = again, err == nil
+	busy, err := l.channel.pub.TryPublish(l.channel.incarnation, m, func(o federation.Outcome) { l.outcomes <- published{it, o} })
+	if busy != nil || err != nil {
+		l.channel.busy, l.channel.acquired = busy, err == nil
 		return false
 	}
 	l.begun(it)
@@ -127,10 +136,15 @@ func (l *inLane) outgoing(it *item) (federation.Message, error) {
 
 func (l *inLane) edit(it *item) DeliveryEdit {
 	h := &it.arrival.batch.Header
-	path := append(append([]federation.SiteID(nil), it.entry.Path...), h.Lane.Origin)
-	return DeliveryEdit{ID: federation.BatchName{Lane: h.Lane, Generation: h.Generation, First: it.at}.String(), Origin: h.Lane.Origin,
-		Path: append(path, it.arrival.side.Path...), Time: h.SealedAt.Add(-it.entry.Age), Duplicate: it.flagged,
-		Remaining: remaining(it.arrival, it.entry), TrustUserID: l.route.TrustUserID}
+	return DeliveryEdit{
+		ID:          federation.BatchName{Lane: h.Lane, Generation: h.Generation, First: it.at}.String(),
+		Origin:      h.Lane.Origin,
+		Path:        slices.Concat(it.entry.Path, []federation.SiteID{h.Lane.Origin}, it.arrival.side.Path),
+		Time:        h.SealedAt.Add(-it.entry.Age),
+		Duplicate:   it.flagged,
+		Remaining:   remaining(it.arrival, it.entry),
+		TrustUserID: l.route.TrustUserID,
+	}
 }
 
 // skips tells whether an offset ends without a publish, and how.

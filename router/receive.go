@@ -84,6 +84,25 @@ func (r *Router) ensureInLane(l Link, key inKey) (*inLane, federation.Verdict, s
 	if notOfThisVersion(key.lane, 0) {
 		return nil, federation.UnknownCritical, fmt.Sprintf("the router of %s is older than lane %s: update it", r.cfg.Site, key.lane)
 	}
+	lane, granted, version := r.findInLane(key)
+	if lane != nil {
+		return lane, federation.OK, ""
+	}
+	if !granted && !r.hasJournal(key) { // the store is asked without mu: whoever opens lanes that are not granted delays nobody
+		return nil, federation.TopologyOld, fmt.Sprintf("no route of topology version %d at %s sends lane %s here", version, r.cfg.Site, key.lane)
+	}
+	return r.beginInLane(key)
+}
+
+// findInLane gives the lane, nil when it has not begun, and whether the topology of now, of this version, grants it.
+func (r *Router) findInLane(key inKey) (lane *inLane, granted bool, version uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.in[key], r.grantedLocked(key), r.current.Version
+}
+
+// beginInLane begins a lane, unless another link has done so meanwhile.
+func (r *Router) beginInLane(key inKey) (*inLane, federation.Verdict, string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if lane := r.in[key]; lane != nil {
@@ -91,9 +110,6 @@ func (r *Router) ensureInLane(l Link, key inKey) (*inLane, federation.Verdict, s
 	}
 	if r.ending {
 		return nil, federation.Full, string(r.cfg.Site) + " is stopping"
-	}
-	if !r.granted(key) && !r.hasJournal(key) {
-		return nil, federation.TopologyOld, fmt.Sprintf("no route of topology version %d at %s sends lane %s here", r.current.Version, r.cfg.Site, key.lane)
 	}
 	if len(r.in) >= r.cfg.MaxLanes {
 		return nil, federation.Full, fmt.Sprintf("%d lanes end here already; raise max-lanes", len(r.in))
@@ -104,19 +120,10 @@ func (r *Router) ensureInLane(l Link, key inKey) (*inLane, federation.Verdict, s
 	return lane, federation.OK, ""
 }
 
-// granted: the grants follow from the routes (G10). Callers hold mu.
-func (r *Router) granted(key inKey) bool {
+// grantedLocked: the grants follow from the routes (G10).
+func (r *Router) grantedLocked(key inKey) bool {
 	for _, d := range r.inbound[key.lane].Destinations {
 		if d.Destination == key.dest {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *Router) hasJournal(key inKey) bool {
-	for k, v := range r.cfg.Spool.Marks(federation.MarkJournal) {
-		if k.Lane == key.lane && k.Dest == key.dest && len(v) > 0 {
 			return true
 		}
 	}

@@ -21,15 +21,15 @@ func (l *inLane) turnOf() (*arrival, federation.Offset) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.journal.Next()
-	if a := l.holding(n); a != nil && (a.entries != nil || l.roomFor(a)) {
+	if a := l.holdingLocked(n); a != nil && (a.entries != nil || l.roomForLocked(a)) {
 		return a, n
 	}
 	return nil, n
 }
 
-// roomFor bounds what is decoded at once: a window of well compressed batches is far more than its bytes. One is always
-// opened; another one when an earlier one has ended. Callers hold mu.
-func (l *inLane) roomFor(a *arrival) bool {
+// roomForLocked bounds what is decoded at once: a window of well compressed batches is far more than its bytes. One is always
+// opened; another one when an earlier one has ended.
+func (l *inLane) roomForLocked(a *arrival) bool {
 	return l.decoded == 0 || l.decoded+int(a.batch.Header.RawLength) <= maxDecoded
 }
 
@@ -62,11 +62,11 @@ func (l *inLane) cannotOpen(a *arrival, err error) {
 	if v != federation.Corrupt {
 		fix = "update the router of this site"
 	}
-	l.say("held", origin+" sends a batch that cannot be opened ("+v.String()+")", fix)
+	l.hold(origin+" sends a batch that cannot be opened ("+v.String()+")", fix)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.held[a.batch.Header.Span()] == a {
-		l.reject(a, v)
+		l.rejectLocked(a, v)
 	}
 }
 
@@ -89,10 +89,10 @@ func notOfThisVersion(lane federation.Lane, flags federation.BatchFlags) bool {
 	return lane.Kind != federation.KindRoute || lane.Shard != 0 || flags&(federation.BatchFragments|federation.BatchReplay) != 0
 }
 
-// reject gives a held copy up with a verdict. Callers hold mu, so the answer is given elsewhere.
-func (l *inLane) reject(a *arrival, v federation.Verdict) {
-	l.discard(a)
+// rejectLocked gives a held copy up with a verdict. The answer is given without the lock.
+func (l *inLane) rejectLocked(a *arrival, v federation.Verdict) {
+	l.discardLocked(a)
 	l.r.refused.addVerdict("copy", v, about(l.key.lane, l.key.lane.Origin))
-	c := a.passed()
+	c := a.unanswered()
 	l.r.start(func() { c.say(v, maxPause) })
 }
