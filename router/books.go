@@ -91,8 +91,8 @@ type bookSpans struct {
 
 func storedSpans(sp *spool.Spool, lane federation.Lane, gen federation.Generation) (bookSpans, error) {
 	var out bookSpans
-	for _, e := range sp.Extents() {
-		if e.Lane == lane && e.Generation == gen {
+	for _, e := range sp.ExtentsOf(lane) {
+		if e.Generation == gen {
 			out.stored = append(out.stored, e)
 			out.last = max(out.last, e.Last)
 		}

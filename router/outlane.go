@@ -115,8 +115,8 @@ func (l *outLane) restore() error {
 // forgetOthers lets the store drop the lane's earlier generations, and those that a reseal began and did not finish: all that
 // was not receipted is sealed again under the present one. Forgetting is not durable, so it is said at every start.
 func (l *outLane) forgetOthers() {
-	for _, e := range l.r.cfg.Spool.Extents() {
-		if e.Lane == l.lane && e.Generation != l.mark.Generation {
+	for _, e := range l.r.cfg.Spool.ExtentsOf(l.lane) {
+		if e.Generation != l.mark.Generation {
 			l.r.cfg.Spool.Forget(l.lane, e.Generation, e.Last)
 		}
 	}
@@ -124,8 +124,8 @@ func (l *outLane) forgetOthers() {
 
 func (r *Router) lastStored(lane federation.Lane, gen federation.Generation) federation.Offset {
 	var last federation.Offset
-	for _, e := range r.cfg.Spool.Extents() {
-		if e.Lane == lane && e.Generation == gen {
+	for _, e := range r.cfg.Spool.ExtentsOf(lane) {
+		if e.Generation == gen {
 			last = max(last, e.Last)
 		}
 	}

@@ -131,10 +131,8 @@ func (a *app) cat(ctx context.Context, sp *spool.Spool, at position, count int) 
 }
 
 func latestGeneration(sp *spool.Spool, lane federation.Lane) (latest federation.Generation) {
-	for _, e := range sp.Extents() {
-		if e.Lane == lane {
-			latest = max(latest, e.Generation)
-		}
+	for _, e := range sp.ExtentsOf(lane) {
+		latest = max(latest, e.Generation)
 	}
 	return latest
 }
