@@ -292,6 +292,18 @@ func TestAReasonThatNothingIsParkedForIsRefusedWithThoseThatThereAre(t *testing.
 	}
 }
 
+func TestTheGuaranteesNameEveryReasonOfParking(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guarantees.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, reason := range ParkReasons() {
+		if !bytes.Contains(text, []byte("\n| `"+reason+"` | ")) {
+			t.Errorf("the table of reasons has no %s", reason)
+		}
+	}
+}
+
 func TestBookLinesBalanceOrSayWhatDoesNotAddUp(t *testing.T) {
 	whole := BookLine{Side: Origin, Join: 3, Done: 10, Counters: Counters{Delivered: 5, Parked: 1, Expired: 1, Voided: 1}, LastAssigned: 14, Stored: 3, StoredVoided: 1}
 	for name, c := range map[string]struct {
