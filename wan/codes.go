@@ -85,7 +85,7 @@ func explain(err error, us, peer federation.SiteID) (reason, fix string) {
 		app       *quic.ApplicationError
 		reset     *quic.StatelessResetError
 		timeout   net.Error
-		dns       *net.DNSError
+		name      *unresolved
 	)
 	switch {
 	case errors.As(err, &r) && r.remote:
@@ -102,8 +102,8 @@ func explain(err error, us, peer federation.SiteID) (reason, fix string) {
 		return fmt.Sprintf("%s closed the connection: %s", peer, said(app.ErrorMessage)), ""
 	case errors.As(err, &reset):
 		return string(peer) + " was restarted", ""
-	case errors.As(err, &dns):
-		return dns.Error(), fmt.Sprintf("correct the address of %s in the topology, or the name service", peer)
+	case errors.As(err, &name):
+		return name.Error(), fmt.Sprintf("correct the address of %s in the topology, or the name service", peer)
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return "no answer from " + string(peer), fmt.Sprintf("check that the router of %s runs, its address in the topology, and that UDP passes in both directions", peer)
 	default:
@@ -117,6 +117,12 @@ func unanswered(err error) bool {
 	var timeout net.Error
 	return errors.As(err, &transport) && transport.Remote && transport.ErrorCode == quic.ConnectionRefused ||
 		errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded)
+}
+
+// nameless tells whether an attempt did not find the peer's address.
+func nameless(err error) bool {
+	var name *unresolved
+	return errors.As(err, &name)
 }
 
 // stopping tells whether the peer refused an attempt because it stops.

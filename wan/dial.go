@@ -4,45 +4,54 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"time"
 
 	"cloudqueue/federation"
-
-	"github.com/quic-go/quic-go"
 )
 
-// dial opens connection index of link id to one address, with everything up to HELLO_ACK on both sides.
-// established is called when TLS is through on our side; it tells nothing of what the peer thinks of us (docs/decisions.md, M6).
-func (e *Endpoint) dial(ctx context.Context, peer federation.SiteID, to net.Addr, id uint64, index uint8, established func()) (*opening, federation.Hello, error) {
+// dial opens connection index of link id at one address, with everything up to HELLO_ACK on both sides.
+func (e *Endpoint) dial(ctx context.Context, peer federation.SiteID, to net.Addr, id uint64, index uint8) (*opening, error) {
+	o, err := e.connect(ctx, peer, to)
+	if err == nil {
+		_, err = e.introduce(ctx, o, peer, id, index)
+	}
+	return o, err
+}
+
+// connect brings TLS up on our side; that tells nothing of what the peer thinks of us: it may still refuse our certificate (docs/decisions.md, M6).
+func (e *Endpoint) connect(ctx context.Context, peer federation.SiteID, to net.Addr) (*opening, error) {
 	ours := e.cfg.Identity()
 	qc, err := e.transport.Dial(ctx, to, clientTLS(ours, peer), e.quicConfig())
 	if err != nil {
-		return nil, federation.Hello{}, err
+		return nil, err
 	}
-	established()
-	stop := context.AfterFunc(ctx, func() { qc.CloseWithError(0, "given up") })
-	defer stop()
 	control, err := qc.OpenStream()
 	if err != nil {
 		qc.CloseWithError(0, "")
-		return nil, federation.Hello{}, err
+		return nil, err
 	}
 	control.SetPriority(urgencyControl, false)
-	o := newOpening(qc, ours, control)
-	theirs, err := e.introduce(ctx, o, peer, id, index)
-	if err != nil {
-		o.fail(err)
-		return nil, federation.Hello{}, err
-	}
-	return o, theirs, nil
+	return newOpening(qc, ours, control), nil
 }
 
-// introduce is the dialling side of the hellos.
+// givenUp is told to a peer whose connection is not wanted any more.
+const givenUp = "given up: another connection goes first"
+
+// introduce is the dialling side of the hellos. After an error, and at the end of ctx, the connection is closed.
 func (e *Endpoint) introduce(ctx context.Context, o *opening, peer federation.SiteID, id uint64, index uint8) (federation.Hello, error) {
+	stop := context.AfterFunc(ctx, func() { o.close(codeDuplicate, givenUp) })
+	defer stop()
+	hello, err := e.sayHello(ctx, o, peer, id, index)
+	if err != nil {
+		o.fail(err)
+	}
+	return hello, err
+}
+
+func (e *Endpoint) sayHello(ctx context.Context, o *opening, peer federation.SiteID, id uint64, index uint8) (federation.Hello, error) {
 	o.control.SetDeadline(time.Now().Add(e.cfg.HelloTimeout))
 	ours := e.hello(id, index)
 	if err := o.write(federation.AppendPreamble(nil, federation.StreamPreamble{Kind: federation.StreamControl}), ours); err != nil {
@@ -71,60 +80,43 @@ func (e *Endpoint) introduce(ctx context.Context, o *opening, peer federation.Si
 	return ack.Hello, o.control.SetDeadline(time.Time{})
 }
 
+// resolveTimeout bounds the search for a name (chosen: as long as a handshake may take; the system's own limit may be 30 s).
+const resolveTimeout = 3 * time.Second
+
 // resolve gives the socket addresses behind "host:port".
-func resolve(ctx context.Context, address string) ([]net.Addr, error) {
+func (e *Endpoint) resolve(ctx context.Context, address string) ([]candidate, error) {
 	if ap, err := netip.ParseAddrPort(address); err == nil {
-		return []net.Addr{net.UDPAddrFromAddrPort(ap)}, nil
+		return []candidate{{address, net.UDPAddrFromAddrPort(ap)}}, nil
 	}
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("address %q: want host:port: %w", address, err)
 	}
-	port, err := net.DefaultResolver.LookupPort(ctx, "udp", service)
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	port, err := e.resolver.LookupPort(ctx, "udp", service)
 	if err != nil {
-		return nil, err
+		return nil, &unresolved{service, err}
 	}
-	hosts, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	hosts, err := e.resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return nil, err
+		return nil, &unresolved{host, err}
 	}
-	var all []net.Addr
+	var all []candidate
 	for _, h := range hosts {
-		all = append(all, net.UDPAddrFromAddrPort(netip.AddrPortFrom(h.Unmap(), uint16(port))))
+		all = append(all, candidate{address, net.UDPAddrFromAddrPort(netip.AddrPortFrom(h.Unmap(), uint16(port)))})
 	}
 	return all, nil
 }
 
-// dialAny tries the addresses in order. The error is the one that says most.
-func (e *Endpoint) dialAny(ctx context.Context, p Peer, id uint64, established func()) (*opening, federation.Hello, error) {
-	var last error
-	for _, address := range p.Addresses {
-		targets, err := resolve(ctx, address)
-		if err != nil {
-			last = prefer(last, err)
-		}
-		for _, to := range targets {
-			o, hello, err := e.dial(ctx, p.Site, to, id, 0, established)
-			if err == nil {
-				return o, hello, nil
-			}
-			last = prefer(last, fmt.Errorf("dial %s: %w", to, err))
-			if ctx.Err() != nil {
-				return nil, federation.Hello{}, last
-			}
-		}
-	}
-	return nil, federation.Hello{}, last
+// unresolved is a name that has no address that we could find. It hides what it wraps: a time-out of the name service says nothing of the peer.
+type unresolved struct {
+	name string
+	err  error
 }
 
-// prefer keeps an error that came from the peer over one that only says that nobody answered.
-func prefer(last, err error) error {
-	var r *refusal
-	var transport *quic.TransportError
-	if errors.As(last, &r) || errors.As(last, &transport) {
-		return last
-	}
-	return err
+func (u *unresolved) Error() string {
+	return fmt.Sprintf("the name %s does not resolve: %v", u.name, u.err)
 }
 
 // newLinkID is 64 random bits.

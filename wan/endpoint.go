@@ -24,6 +24,7 @@ type Endpoint struct {
 	logger    *slog.Logger
 	socket    net.PacketConn
 	transport *quic.Transport
+	resolver  *net.Resolver
 	refused   tally
 	doorman   *doorman
 	draining  atomic.Bool   // no new links
@@ -43,7 +44,7 @@ func New(cfg Config) (*Endpoint, error) {
 		return nil, err
 	}
 	cfg.fill()
-	e := &Endpoint{cfg: cfg, logger: cfg.Logger, socket: cfg.Conn, changed: make(chan struct{}, 1), neighbours: map[federation.SiteID]*neighbour{},
+	e := &Endpoint{cfg: cfg, logger: cfg.Logger, socket: cfg.Conn, resolver: net.DefaultResolver, changed: make(chan struct{}, 1), neighbours: map[federation.SiteID]*neighbour{},
 		leaving: map[federation.SiteID]*Link{}, sites: map[federation.SiteID]int{}}
 	e.doorman = newDoorman(&e.refused)
 	if e.socket == nil {

@@ -28,7 +28,7 @@ type Handler interface {
 // Peer is a site that we have a link with.
 type Peer struct {
 	Site federation.SiteID
-	// Addresses are "host:port", tried in order. Without any the peer can only dial us.
+	// Addresses are "host:port". Each has a head start of 250 ms before the next one; the first that takes us is the link's. Without any the peer can only dial us.
 	Addresses []string
 	// Dial allows us to dial. When both sides can dial, the lower site id does and the other one takes over when it fails.
 	Dial bool

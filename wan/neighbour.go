@@ -172,7 +172,7 @@ func (n *neighbour) failed(a *attempt, err error) {
 		n.say(n.stopped())
 		return
 	}
-	n.goodbye = n.goodbye && stopping(err)
+	n.goodbye = n.goodbye && (stopping(err) || nameless(err))
 	n.say(explain(err, n.e.cfg.Site, n.site))
 }
 

@@ -21,10 +21,11 @@ type network struct {
 	sockets map[string]*socket
 	blocked map[[2]string]bool // by host, one way
 	packets int
+	targets map[string]bool // that packets were sent to
 }
 
 func newNetwork(delay time.Duration) *network {
-	return &network{delay: delay, random: rand.New(rand.NewPCG(1, 2)), sockets: map[string]*socket{}, blocked: map[[2]string]bool{}}
+	return &network{delay: delay, random: rand.New(rand.NewPCG(1, 2)), sockets: map[string]*socket{}, blocked: map[[2]string]bool{}, targets: map[string]bool{}}
 }
 
 // listen opens a socket at host:1000; an earlier one there must be closed.
@@ -60,6 +61,7 @@ func (n *network) setLoss(loss float64) {
 func (n *network) send(from *net.UDPAddr, to net.Addr, b []byte) {
 	n.mu.Lock()
 	n.packets++
+	n.targets[to.String()] = true
 	target := n.sockets[to.String()]
 	lost := n.blocked[[2]string{from.IP.String(), to.(*net.UDPAddr).IP.String()}] || n.loss > 0 && n.random.Float64() < n.loss
 	delay, rate := n.delay, n.rate

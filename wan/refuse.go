@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"cloudqueue/federation"
@@ -15,6 +16,7 @@ import (
 func (e *Endpoint) refuseOpening(ctx context.Context, o *opening, site federation.SiteID, err error) {
 	var r *refusal
 	var wrong *closeError
+	level := slog.LevelWarn
 	switch {
 	case errors.As(err, &r) && !r.remote:
 		e.refuseHello(r, site, o.remote())
@@ -24,10 +26,12 @@ func (e *Endpoint) refuseOpening(ctx context.Context, o *opening, site federatio
 		e.showRefusal(r, site)
 	case errors.As(err, &wrong):
 		e.countRefusal(wrong.reason, site, o.remote(), wrong.text)
+	case endOf(err, site) != nil && endOf(err, site).code == codeDuplicate: // it has another address of ours, or another attempt
+		level = slog.LevelDebug
 	case o.qc.Context().Err() == nil && !connectionEnded(err) && ctx.Err() == nil:
 		e.countRefusal("hello-timeout", site, o.remote(), "")
 	}
-	e.logger.Warn("connection not opened", "site", e.cfg.Site, "peer", site, "remote", o.remote(), "err", err)
+	e.logger.Log(ctx, level, "connection not opened", "site", e.cfg.Site, "peer", site, "remote", o.remote(), "err", err)
 	o.fail(err)
 }
 

@@ -121,7 +121,7 @@ type trouble struct{ reason, fix string }
 
 // dialSecond dials connection 1, where connection 0 goes. The channel is closed at its end.
 func (l *Link) dialSecond(ctx context.Context) (ended <-chan struct{}, err error) {
-	o, _, err := l.n.e.dial(ctx, l.n.site, l.first.qc.RemoteAddr(), l.id, 1, func() {})
+	o, err := l.n.e.dial(ctx, l.n.site, l.first.qc.RemoteAddr(), l.id, 1)
 	if err != nil {
 		return nil, err
 	}

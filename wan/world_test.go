@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -45,6 +46,7 @@ type site struct {
 	handler  *recorder
 	cancel   context.CancelFunc
 	stopped  chan error
+	resolver *net.Resolver // nil: the system's
 }
 
 // site makes a site without starting it, so that a story can change its configuration.
@@ -79,6 +81,9 @@ func (s *site) start(peers ...Peer) *site {
 	e, err := New(s.cfg)
 	if err != nil {
 		s.w.t.Fatal(err)
+	}
+	if s.resolver != nil {
+		e.resolver = s.resolver
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.endpoint, s.cancel, s.stopped = e, cancel, make(chan error, 1)
