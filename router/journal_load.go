@@ -30,8 +30,8 @@ func (l *inLane) load() error {
 func (r *Router) latestJournal(key inKey) (federation.Generation, *federation.JournalState, error) {
 	var gen federation.Generation
 	var value []byte
-	for k, v := range r.cfg.Spool.Marks(federation.MarkJournal) {
-		if k.Lane == key.lane && k.Dest == key.dest && k.Generation >= gen && len(v) > 0 { // empty: given up by a reseal
+	for k, v := range r.cfg.Spool.MarksOf(federation.MarkJournal, key.lane) {
+		if k.Dest == key.dest && k.Generation >= gen && len(v) > 0 { // empty: given up by a reseal
 			gen, value = k.Generation, v
 		}
 	}
@@ -48,8 +48,8 @@ func (r *Router) latestJournal(key inKey) (federation.Generation, *federation.Jo
 
 // hasJournal tells whether the lane was granted at some time: what is sealed drains.
 func (r *Router) hasJournal(key inKey) bool {
-	for k, v := range r.cfg.Spool.Marks(federation.MarkJournal) {
-		if k.Lane == key.lane && k.Dest == key.dest && len(v) > 0 {
+	for k, v := range r.cfg.Spool.MarksOf(federation.MarkJournal, key.lane) {
+		if k.Dest == key.dest && len(v) > 0 {
 			return true
 		}
 	}
@@ -58,8 +58,8 @@ func (r *Router) hasJournal(key inKey) bool {
 
 func (r *Router) parkedAt(key inKey, gen federation.Generation) []federation.Offset {
 	var out []federation.Offset
-	for _, p := range r.cfg.Spool.Parked() {
-		if p.ID.Lane == key.lane && p.ID.Generation == gen && p.ID.Destination == key.dest {
+	for _, p := range r.cfg.Spool.ParkedOf(key.lane) {
+		if p.ID.Generation == gen && p.ID.Destination == key.dest {
 			out = append(out, p.ID.Offset)
 		}
 	}
