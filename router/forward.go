@@ -186,7 +186,8 @@ func (s *sender) due() (federation.Offset, time.Duration) {
 
 func (s *sender) send(ctx context.Context, link Link, b *federation.Batch) error {
 	l := s.lane
-	side := federation.Sidecar{Age: max(0, time.Since(b.Header.SealedAt)), Bitmap: 1 << slices.Index(b.Header.Destinations, s.dest)}
+	h := &b.Header
+	side := federation.Sidecar{Age: l.r.residence.age(h.SealedAt, h.SealEpoch == l.r.identity.Epoch, time.Now()), Bitmap: 1 << slices.Index(h.Destinations, s.dest)}
 	l.mu.Lock()
 	class := l.class
 	if b.Header.First <= s.sentTo {

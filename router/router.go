@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"cloudqueue/federation"
 	"cloudqueue/router/spool"
@@ -22,6 +23,7 @@ type Router struct {
 	owners    *owners
 	leftovers leftovers
 	refused   counts
+	residence *residence
 
 	// mu guards the tables. They are read by links' goroutines and by status, changed by Run's.
 	mu      sync.Mutex
@@ -49,7 +51,7 @@ func New(cfg Config) (*Router, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Router{cfg: cfg, log: cfg.Logger.With("site", string(cfg.Site)), identity: cfg.Spool.Identity(),
+	r := &Router{cfg: cfg, log: cfg.Logger.With("site", string(cfg.Site)), identity: cfg.Spool.Identity(), residence: newResidence(time.Now()),
 		links: map[federation.SiteID]Link{}, replies: map[Link]*replies{}, out: map[federation.Lane]*outLane{}, in: map[inKey]*inLane{},
 		inbound: map[federation.Lane]topology.Route{},
 		fatal:   make(chan error, 1), repairing: make(chan struct{}, 1)}

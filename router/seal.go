@@ -93,6 +93,7 @@ func (s *sealer) close(out *sealed, entries []federation.Entry, buried []string,
 			parks = append(parks, parkAtOrigin(l.lane, gen, first+federation.Offset(i), entries[i], reason, now))
 		}
 	}
+	l.r.residence.observe(now)
 	h := federation.Header{Lane: l.lane, Generation: gen, First: first, SealEpoch: l.r.identity.Epoch, SealedAt: now, Destinations: dests}
 	b, err := federation.Seal(h, withTombstones(entries, buried), federation.CodecZstd, s.coder)
 	if err != nil {
