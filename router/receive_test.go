@@ -1,12 +1,14 @@
 package router
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"cloudqueue/federation"
+	"cloudqueue/router/spool"
 )
 
 func TestWhatIsNotAllowedOrBrokenIsRefusedBeforeItsLane(t *testing.T) {
@@ -56,6 +58,29 @@ func TestALaneThatNoRouteGrantsIsRefused(t *testing.T) {
 		}
 		if n := len(s.router.InLanes()); n != 0 {
 			t.Errorf("%d lanes were begun", n)
+		}
+	})
+}
+
+func TestARefusedLaneReadsNoOtherLanesJournals(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		var others []spool.Record
+		for i := range 1000 {
+			lane := federation.Lane{Origin: "nyc", Route: federation.RouteID(fmt.Sprintf("other%d", i))}
+			key := federation.MarkKey{Kind: federation.MarkJournal, Lane: lane, Generation: 1, Dest: atAms}
+			others = append(others, spool.MarkRecord{Key: key, Value: federation.Journal{Join: 1}.Encode()})
+		}
+		if err := s.spool.Commit(t.Context(), others...); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+
+		secret := inKey{federation.Lane{Origin: "nyc", Route: "secret"}, atAms}
+		if n := testing.AllocsPerRun(10, func() { s.router.hasJournal(secret) }); n > 10 {
+			t.Errorf("%v allocations to find that a lane has no journal", n)
+		}
+		if n := testing.AllocsPerRun(10, func() { _, _, _ = s.router.latestJournal(secret) }); n > 10 {
+			t.Errorf("%v allocations to read a lane's journal", n)
 		}
 	})
 }
