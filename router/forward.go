@@ -77,10 +77,7 @@ func newSender(l *outLane, m federation.Membership) (*sender, error) {
 }
 
 func (s *sender) poke() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // one poke is enough: run looks at everything
-	}
+	poke(s.wake)
 }
 
 func (s *sender) run(ctx context.Context) {

@@ -67,10 +67,7 @@ func (r *Router) syncAsked(l Link, f federation.SyncReq) {
 }
 
 func (l *outLane) pokeReceipts() {
-	select {
-	case l.receiptWake <- struct{}{}:
-	default: // one poke is enough: keep looks at every sender
-	}
+	poke(l.receiptWake)
 }
 
 // keepReceipts makes receipts and the destinations' store ids durable, then lets the origin forget (4.2: a receipt of

@@ -65,10 +65,7 @@ func (q *replies) put(f federation.Frame) bool {
 		q.order = append(q.order, about)
 	}
 	q.frame[about] = f
-	select {
-	case q.wake <- struct{}{}:
-	default: // one poke is enough: run takes everything
-	}
+	poke(q.wake)
 	return true
 }
 
