@@ -38,22 +38,40 @@ type Consumer struct {
 	differs  string   // owned by the keeper: how the own queue differs from what we would declare
 }
 
-// Consumer makes a consumer of source. It works while Run does, until it is closed.
-func (b *Broker) Consumer(source federation.Source) *Consumer {
+// Consumer makes a consumer of source. It works while Run does, until it is closed. What its own queue is bound by as left says, and
+// source does not, is unbound once source is bound.
+func (b *Broker) Consumer(source federation.Source, left ...federation.Source) *Consumer {
 	c := b.newConsumer(source)
+	c.unbindToo(left)
 	b.adopt(c)
 	return c
 }
 
-// Leftover makes a consumer of the own queue of a source that is no longer wanted: it begins as after Detach. The queue is
-// neither declared nor bound again; once somebody has deleted it the consumer is closed, as its state says, until a
-// SetSource with an exchange wants it back.
-func (b *Broker) Leftover(source federation.Source) *Consumer {
+// Leftover makes a consumer of the own queue of a source that is no longer wanted: it begins as after Detach, from what left
+// says too. The queue is neither declared nor bound again; once somebody has deleted it the consumer is closed, as its state
+// says, until a SetSource with an exchange wants it back.
+func (b *Broker) Leftover(source federation.Source, left ...federation.Source) *Consumer {
 	c := b.newConsumer(source)
 	c.own = true
+	c.unbindToo(left)
 	c.change(federation.Source{Queue: c.queue})
 	b.adopt(c)
 	return c
+}
+
+// unbindToo adds what earlier sources of the own queue named, as if the consumer had had them. It has not begun yet.
+func (c *Consumer) unbindToo(left []federation.Source) {
+	if !c.own {
+		return
+	}
+	wanted := bindings(c.source)
+	for _, source := range left {
+		for _, b := range bindings(source) {
+			if source.Queue == c.queue && !slices.Contains(wanted, b) && !slices.Contains(c.stale, b) {
+				c.stale = append(c.stale, b)
+			}
+		}
+	}
 }
 
 func (b *Broker) newConsumer(source federation.Source) *Consumer {

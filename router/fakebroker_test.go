@@ -29,7 +29,7 @@ type fakeBroker struct {
 
 func newFakeBroker() *fakeBroker { return &fakeBroker{consumers: map[string]*fakeConsumer{}} }
 
-func (b *fakeBroker) Consumer(source federation.Source) Consumer {
+func (b *fakeBroker) Consumer(source federation.Source, left ...federation.Source) Consumer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := &fakeConsumer{deliveries: make(chan federation.Delivery, 10_000), incarnation: 1}
@@ -37,7 +37,9 @@ func (b *fakeBroker) Consumer(source federation.Source) Consumer {
 	return c
 }
 
-func (b *fakeBroker) Leftover(source federation.Source) Consumer { return b.Consumer(source) }
+func (b *fakeBroker) Leftover(source federation.Source, left ...federation.Source) Consumer {
+	return b.Consumer(source)
+}
 
 func (b *fakeBroker) consumer(queue string) *fakeConsumer {
 	b.mu.Lock()

@@ -10,9 +10,11 @@ import (
 
 // Broker is the local AMQP broker. Consumer and Publisher start nothing; the parts they give work when used.
 type Broker interface {
-	Consumer(source federation.Source) Consumer
-	// Leftover is a Consumer of the router's own queue whose route is gone, as after SetSource with the queue alone.
-	Leftover(source federation.Source) Consumer
+	// Consumer also unbinds the router's own queue from what left says and source does not, once source is bound.
+	Consumer(source federation.Source, left ...federation.Source) Consumer
+	// Leftover is a Consumer of the router's own queue whose route is gone, as after SetSource with the queue alone; what left
+	// says is unbound too.
+	Leftover(source federation.Source, left ...federation.Source) Consumer
 	// Publisher gives the publishing channel that holds the owner lock cq.owner.<site>.<index>.
 	Publisher(index uint32) Publisher
 	// CheckExchange returns nil when the exchange exists (or was declared with the given type), ErrExchangeMissing when it

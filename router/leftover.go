@@ -10,8 +10,8 @@ import (
 )
 
 // leave is for a lane whose route is gone: the router's own queue is unbound and what is in it still taken, after a restart
-// too (gone is what is remembered of the route); another's queue is left at once.
-func (l *outLane) leave(ctx context.Context, gone topology.Route) error {
+// too (gone is what is remembered of the route, left of bindings by queue); another's queue is left at once.
+func (l *outLane) leave(ctx context.Context, gone topology.Route, left map[string][]federation.Source) error {
 	l.mu.Lock()
 	in := l.in
 	drains := in != nil && in.detached
@@ -32,7 +32,7 @@ func (l *outLane) leave(ctx context.Context, gone topology.Route) error {
 	}
 	l.holdNothing()
 	if route, own := l.leftover(gone); own {
-		return l.startIngest(route, l.r.cfg.Broker.Leftover(route.Source), true)
+		return l.startIngest(route, l.r.cfg.Broker.Leftover(route.Source, left[route.Source.Queue]...), true)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ type unbinding struct {
 }
 
 // unbind begins once, and goes on until nothing is bound any more.
-func (o *leftovers) unbind(source federation.Source) {
+func (o *leftovers) unbind(source federation.Source, left []federation.Source) {
 	if _, ok := o.busy[source.Queue]; ok {
 		return
 	}
@@ -68,7 +68,7 @@ func (o *leftovers) unbind(source federation.Source) {
 	o.busy[source.Queue] = u
 	o.r.start(func() {
 		defer close(u.done)
-		c := o.r.cfg.Broker.Leftover(source)
+		c := o.r.cfg.Broker.Leftover(source, left...)
 		err := c.Detach(ctx)
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 		defer cancel()
@@ -78,15 +78,25 @@ func (o *leftovers) unbind(source federation.Source) {
 	})
 }
 
-// bindAgain ends an unbinding before the queue is bound again: it would undo that later.
-func (o *leftovers) bindAgain(queue string) {
-	u, ok := o.busy[queue]
-	if !ok {
-		return
+// bindAgain ends the unbinding of the queues that routes take from: it would undo what they bind. All are stopped before one is
+// waited for. Its error is the context's; they are still stopping then.
+func (o *leftovers) bindAgain(ctx context.Context, routes []topology.Route) error {
+	var wanted []string
+	for _, route := range routes {
+		if u, ok := o.busy[route.Source.Queue]; ok {
+			u.stop()
+			wanted = append(wanted, route.Source.Queue)
+		}
 	}
-	u.stop()
-	<-u.done
-	delete(o.busy, queue)
+	for _, queue := range wanted {
+		select {
+		case <-o.busy[queue].done:
+			delete(o.busy, queue)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // closeGrace bounds what giving messages back to the broker may take.

@@ -18,10 +18,13 @@ func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
 	doc := snap.Document
 	from := doc.RoutesFrom(r.cfg.Site)
 	outbound := byLane(from)
+	left := byQueue(snap.Left)
+	if err := r.leftovers.bindAgain(ctx, from); err != nil {
+		return err
+	}
 	var wrong []error // of one lane: the others go on
 	for _, route := range from {
-		r.leftovers.bindAgain(route.Source.Queue)
-		wrong = append(wrong, r.beginRoute(ctx, route.Lane, route))
+		wrong = append(wrong, r.beginRoute(ctx, route, left[route.Source.Queue]))
 	}
 	gone := byLane(snap.Gone)
 	r.mu.Lock()
@@ -32,9 +35,9 @@ func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
 	r.mu.Unlock()
 	for _, l := range outs {
 		if route, ok := outbound[l.lane]; !ok {
-			wrong = append(wrong, l.leave(ctx, gone[l.lane]))
+			wrong = append(wrong, l.leave(ctx, gone[l.lane], left))
 		} else if g, ok := gone[l.lane]; ok && g.Source.Queue != route.Source.Queue {
-			r.leftovers.unbind(g.Source)
+			r.leftovers.unbind(g.Source, left[g.Source.Queue])
 		}
 	}
 	for _, l := range ins {
@@ -61,13 +64,22 @@ func byLane(routes []topology.Route) map[federation.Lane]topology.Route {
 	return m
 }
 
-// beginRoute makes the lane's sealed destinations agree with the route, then takes from the broker.
-func (r *Router) beginRoute(ctx context.Context, lane federation.Lane, route topology.Route) error {
+func byQueue(sources []federation.Source) map[string][]federation.Source {
+	m := map[string][]federation.Source{}
+	for _, s := range sources {
+		m[s.Queue] = append(m[s.Queue], s)
+	}
+	return m
+}
+
+// beginRoute makes the lane's sealed destinations agree with the route, then takes from the broker. Left is what an earlier
+// process may have bound the route's queue by.
+func (r *Router) beginRoute(ctx context.Context, route topology.Route, left []federation.Source) error {
 	dests := make([]federation.Destination, len(route.Destinations))
 	for i, d := range route.Destinations {
 		dests[i] = d.Destination
 	}
-	l, err := r.ensureOutLane(ctx, lane, dests)
+	l, err := r.ensureOutLane(ctx, route.Lane, dests)
 	if err != nil {
 		return err
 	}
@@ -79,7 +91,7 @@ func (r *Router) beginRoute(ctx context.Context, lane federation.Lane, route top
 			"give the new destination set a route of its own, with another id")
 		return nil
 	}
-	return l.follow(ctx, route)
+	return l.follow(ctx, route, left)
 }
 
 func sameDestinations(a, b []federation.Destination) bool {
@@ -120,7 +132,7 @@ func (r *Router) ensureOutLane(ctx context.Context, lane federation.Lane, dests 
 
 // follow takes a route's messages, from its source of now. An unchanged route goes on as it is, and so does one whose
 // queue is the same: its bindings change under it.
-func (l *outLane) follow(ctx context.Context, route topology.Route) error {
+func (l *outLane) follow(ctx context.Context, route topology.Route, left []federation.Source) error {
 	l.mu.Lock()
 	l.class = route.ClassIndex
 	in := l.in
@@ -137,7 +149,7 @@ func (l *outLane) follow(ctx context.Context, route topology.Route) error {
 	if err := l.stopIngest(ctx); err != nil {
 		return err
 	}
-	return l.startIngest(route, l.r.cfg.Broker.Consumer(route.Source), false)
+	return l.startIngest(route, l.r.cfg.Broker.Consumer(route.Source, left...), false)
 }
 
 func (l *outLane) startIngest(route topology.Route, consumer Consumer, detached bool) error {

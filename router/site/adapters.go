@@ -16,9 +16,13 @@ import (
 // broker shows a local broker as the router wants it.
 type broker struct{ *localbroker.Broker }
 
-func (b broker) Consumer(source federation.Source) router.Consumer { return b.Broker.Consumer(source) }
+func (b broker) Consumer(source federation.Source, left ...federation.Source) router.Consumer {
+	return b.Broker.Consumer(source, left...)
+}
 
-func (b broker) Leftover(source federation.Source) router.Consumer { return b.Broker.Leftover(source) }
+func (b broker) Leftover(source federation.Source, left ...federation.Source) router.Consumer {
+	return b.Broker.Leftover(source, left...)
+}
 
 func (b broker) Publisher(index uint32) router.Publisher { return b.Broker.Publisher(index) }
 

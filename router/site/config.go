@@ -72,7 +72,9 @@ type LogConfig struct {
 func (c *Config) AdminSocket() string { return filepath.Join(c.DataDir, "admin.sock") }
 
 // LastGoodTopology is the path of the copy of the topology that survives etcd. Nobody gives that name to a file of his own.
-func (c *Config) LastGoodTopology() string { return filepath.Join(c.DataDir, "topology.last-good.yaml") }
+func (c *Config) LastGoodTopology() string {
+	return filepath.Join(c.DataDir, "topology.last-good.yaml")
+}
 
 // Defaults of the file.
 const (

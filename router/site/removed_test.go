@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -128,12 +129,34 @@ func (m *member) routed(exchange string) bool {
 	m.world.t.Helper()
 	ch := m.confirming()
 	defer ch.Close()
+	return m.mandatory(ch, exchange, "orders.late")()
+}
+
+// mandatory gives what publishes a message that must be routed, and tells whether it was.
+func (m *member) mandatory(ch *amqp.Channel, exchange, key string) func() bool {
 	returned := ch.NotifyReturn(make(chan amqp.Return, 1))
-	c, err := ch.PublishWithDeferredConfirm(exchange, "orders.late", true, false, amqp.Publishing{Body: []byte("too late")})
-	if err != nil || !c.Wait() { // the return comes before the confirm
-		m.world.t.Fatalf("not confirmed: %v", err)
+	return func() bool {
+		m.world.t.Helper()
+		c, err := ch.PublishWithDeferredConfirm(exchange, key, true, false, amqp.Publishing{Body: []byte("too late")})
+		if err != nil || !c.Wait() { // the return comes before the confirm
+			m.world.t.Fatalf("not confirmed: %v", err)
+		}
+		select {
+		case <-returned:
+			return false
+		default:
+			return true
+		}
 	}
-	return len(returned) == 0
+}
+
+// becomes waits until messages with a key are routed, or until they are not.
+func (m *member) becomes(routed bool, key string) {
+	m.world.t.Helper()
+	ch := m.confirming()
+	defer ch.Close()
+	is := m.mandatory(ch, "orders", key)
+	eventually(m.world.t, fmt.Sprintf("messages with the key %s are routed: %v", key, routed), func() bool { return is() == routed })
 }
 
 func TestTheQueueOfARemovedRouteMayBeDeletedAndTheRouteComeBack(t *testing.T) {
