@@ -20,8 +20,8 @@ var (
 type Broker struct {
 	cfg        Config
 	target     target
-	consuming  *link
-	publishing *link
+	consuming  *connector
+	publishing *connector
 
 	mu      sync.Mutex      // guards what follows
 	running context.Context // of Run; nil before it
@@ -40,33 +40,33 @@ func New(cfg Config) (*Broker, error) {
 		return nil, err
 	}
 	b := &Broker{cfg: cfg, target: to}
-	b.consuming = b.newLink("consuming")
-	b.publishing = b.newLink("publishing")
+	b.consuming = b.newConnector("consuming")
+	b.publishing = b.newConnector("publishing")
 	return b, nil
 }
 
-func (b *Broker) newLink(name string) *link {
-	return &link{name: name, cfg: &b.cfg, target: &b.target, box: newStateBox(b.cfg.Logger.With("part", name+" connection"), stateDown, "not started")}
+func (b *Broker) newConnector(name string) *connector {
+	return &connector{name: name, cfg: &b.cfg, target: &b.target, box: newStateBox(b.cfg.Logger.With("part", name+" connection"), stateDown, "not started")}
 }
 
 // Run keeps two connections, one for consuming and one for publishing, until ctx ends; then everything unacked is
 // left to the broker, every unanswered publish is Unknown and has been told, and nothing runs any more. It runs once.
 func (b *Broker) Run(ctx context.Context) error {
-	linkCtx, stopLinks := context.WithCancel(context.WithoutCancel(ctx)) // the parts say goodbye first
-	defer stopLinks()
+	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx)) // the parts say goodbye first
+	defer disconnect()
 	if !b.begin(ctx) {
 		return errors.New("a broker runs once")
 	}
-	var links sync.WaitGroup
-	links.Go(func() { b.consuming.run(linkCtx) })
-	links.Go(func() { b.publishing.run(linkCtx) })
+	var connectors sync.WaitGroup
+	connectors.Go(func() { b.consuming.run(connected) })
+	connectors.Go(func() { b.publishing.run(connected) })
 	<-ctx.Done()
 	b.mu.Lock()
 	b.ended = true
 	b.mu.Unlock()
 	b.parts.Wait()
-	stopLinks()
-	links.Wait()
+	disconnect()
+	connectors.Wait()
 	return ctx.Err()
 }
 

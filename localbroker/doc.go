@@ -1,17 +1,17 @@
 // Package localbroker is the router's side of the site's own AMQP 0-9-1 broker: it takes messages from queues and publishes into
 // exchanges, byte for byte, and says visibly what it waits for.
 //
-//	            +----------- consuming connection: link -> session -> wire <--------+
+//	            +----------- consuming connection: connector -> session -> wire <---+
 //	router      |                                                                   |
 //	 Next, Ack -+- Consumer: source, keeper -> attachment = one channel             |   RabbitMQ,
 //	            |                                                                   +-- LavinMQ,
 //	 Publish ---+- Publisher: owner lock ----> tenure = one channel, its window     |   embedded …
 //	            |                                                                   |
-//	            +----------- publishing connection: link -> session -> wire <-------+
+//	            +----------- publishing connection: connector -> session -> wire <--+
 //
 // # Words
 //
-//	link         keeps one connection: dials, and dials again with full jitter
+//	connector    keeps one connection: dials, and dials again with full jitter
 //	session      one open connection; never repaired, thrown away as a whole
 //	wire         the bytes of a session: deliveries, returns, confirms, publishes and acks pass here, beside the client library, which does the
 //	             handshake, the calls (declare, bind, consume …) and the heartbeats

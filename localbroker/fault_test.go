@@ -360,7 +360,7 @@ func TestBrokerThatIsAwayIsDialledAgainWithJitterForEver(t *testing.T) {
 		if s.Consuming.State != "down" || !strings.Contains(s.Consuming.Reason, "connection refused") || s.Consuming.Fix == "" || time.Since(s.Consuming.Since) < 9*time.Minute {
 			t.Fatalf("%+v", s)
 		}
-		if n := dials.Load(); n < 100 || n > 500 { // two links, a mean of 7.5 s each
+		if n := dials.Load(); n < 100 || n > 500 { // two connections, a mean of 7.5 s each
 			t.Fatalf("%d dials in 10 minutes", n)
 		}
 		stop()

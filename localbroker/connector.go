@@ -13,8 +13,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// link keeps one connection to the broker: it dials, and when the session ends for whatever reason it dials again.
-type link struct {
+// connector keeps one connection to the broker: it dials, and when the session ends for whatever reason it dials again.
+type connector struct {
 	name   string // consuming, publishing
 	cfg    *Config
 	target *target
@@ -34,11 +34,11 @@ const (
 )
 
 // run keeps the connection until ctx ends.
-func (l *link) run(ctx context.Context) {
-	retry := backoff{least: l.cfg.RetryMin, most: l.cfg.RetryMax}
+func (c *connector) run(ctx context.Context) {
+	retry := backoff{least: c.cfg.RetryMin, most: c.cfg.RetryMax}
 	for ctx.Err() == nil {
 		started := time.Now()
-		err := l.serve(ctx)
+		err := c.serve(ctx)
 		if ctx.Err() != nil {
 			break
 		}
@@ -47,30 +47,30 @@ func (l *link) run(ctx context.Context) {
 		}
 		pause := retry.next()
 		reason, fix := explainConnection(err)
-		l.box.set(stateDown, reason, fix)
-		l.setNext(time.Now().Add(pause))
+		c.box.set(stateDown, reason, fix)
+		c.setNext(time.Now().Add(pause))
 		wait(ctx, pause, nil)
-		l.setNext(time.Time{})
+		c.setNext(time.Time{})
 	}
-	l.box.set(stateClosed, "", "")
+	c.box.set(stateClosed, "", "")
 }
 
 // serve dials and keeps one session until it ends.
-func (l *link) serve(ctx context.Context) error {
-	if l.box.get().State != stateDown { // while it stays down the reason is worth more
-		l.box.set(stateConnecting, "", "")
+func (c *connector) serve(ctx context.Context) error {
+	if c.box.get().State != stateDown { // while it stays down the reason is worth more
+		c.box.set(stateConnecting, "", "")
 	}
-	s, err := dial(ctx, l.cfg, l.target, l.name)
+	s, err := dial(ctx, c.cfg, c.target, c.name)
 	if err != nil {
 		return err
 	}
-	l.publish(s)
-	l.box.set(stateRunning, "", "")
+	c.publish(s)
+	c.box.set(stateRunning, "", "")
 	select { // when both are ready the session is closed and gone either way
 	case <-s.wire.gone:
 	case <-ctx.Done():
 	}
-	l.publish(nil)
+	c.publish(nil)
 	if ctx.Err() != nil {
 		s.close(closingGrace)
 		return ctx.Err()
@@ -79,28 +79,28 @@ func (l *link) serve(ctx context.Context) error {
 	return s.wire.reason()
 }
 
-func (l *link) setNext(at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.next = at
+func (c *connector) setNext(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = at
 }
 
-func (l *link) publish(s *session) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.session = s
+func (c *connector) publish(s *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = s
 	if s != nil {
-		l.product, l.version = s.broker()
+		c.product, c.version = s.broker()
 	}
-	l.changed.fire()
+	c.changed.fire()
 }
 
 // wait gives the session, as soon as there is one.
-func (l *link) wait(ctx context.Context, wake <-chan struct{}) (*session, error) {
+func (c *connector) wait(ctx context.Context, wake <-chan struct{}) (*session, error) {
 	for {
-		l.mu.Lock()
-		s, changed := l.session, l.changed.wait()
-		l.mu.Unlock()
+		c.mu.Lock()
+		s, changed := c.session, c.changed.wait()
+		c.mu.Unlock()
 		if s != nil {
 			return s, nil
 		}
@@ -117,18 +117,18 @@ func (l *link) wait(ctx context.Context, wake <-chan struct{}) (*session, error)
 var errWoken = errors.New("something else to do")
 
 // about fills in what is known beside the state.
-func (l *link) about() (nextRetry time.Time, product, version string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.next, l.product, l.version
+func (c *connector) about() (nextRetry time.Time, product, version string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.next, c.product, c.version
 }
 
 // status is the state, with the alarm of the session laid over it.
-func (l *link) status() federation.PartState {
-	state := l.box.get()
-	l.mu.Lock()
-	s := l.session
-	l.mu.Unlock()
+func (c *connector) status() federation.PartState {
+	state := c.box.get()
+	c.mu.Lock()
+	s := c.session
+	c.mu.Unlock()
 	if s == nil {
 		return state
 	}
