@@ -67,13 +67,14 @@ func originLines(sp *spool.Spool, lane federation.Lane, value []byte) ([]admin.B
 	if err != nil {
 		return nil, fmt.Errorf("lane %s: %w", lane, err)
 	}
-	spans, err := storedSpans(sp, lane, mark.Generation)
+	assigned, err := storedNumbering(sp, lane, mark)
 	if err != nil {
 		return nil, err
 	}
+	stored := slices.DeleteFunc(sp.Extents(), func(e spool.Extent) bool { return e.Lane != lane || e.Generation != mark.Generation })
 	var out []admin.BookLine
 	for _, m := range mark.Members {
-		line, err := originLine(sp, lane, mark.Generation, m, spans)
+		line, err := originLine(sp, lane, mark.Generation, m, assigned, stored)
 		if err != nil {
 			return nil, err
 		}
@@ -82,56 +83,39 @@ func originLines(sp *spool.Spool, lane federation.Lane, value []byte) ([]admin.B
 	return out, nil
 }
 
-// bookSpans is what a lane has assigned, holds and gave up.
-type bookSpans struct {
-	last   federation.Offset
-	stored []spool.Extent
-	voids  []federation.Void
-}
-
-func storedSpans(sp *spool.Spool, lane federation.Lane, gen federation.Generation) (bookSpans, error) {
-	var out bookSpans
-	for _, e := range sp.ExtentsOf(lane) {
-		if e.Generation == gen {
-			out.stored = append(out.stored, e)
-			out.last = max(out.last, e.Last)
-		}
-	}
-	if value, ok := sp.Mark(federation.MarkKey{Kind: federation.MarkLaneHigh, Lane: lane, Generation: gen}); ok {
-		high, err := federation.ParseLaneHigh(value)
-		if err != nil {
-			return out, fmt.Errorf("lane %s: high: %w", lane, err)
-		}
-		out.last = max(out.last, high.LastAssigned)
-	}
-	if value, ok := sp.Mark(federation.MarkKey{Kind: federation.MarkVoid, Lane: lane, Generation: gen}); ok {
-		voids, err := federation.ParseVoidMark(value)
-		if err != nil {
-			return out, fmt.Errorf("lane %s: voids: %w", lane, err)
-		}
-		out.voids = voids.Voids
-	}
-	return out, nil
-}
-
-func originLine(sp *spool.Spool, lane federation.Lane, gen federation.Generation, m federation.Membership, spans bookSpans) (admin.BookLine, error) {
+func originLine(sp *spool.Spool, lane federation.Lane, gen federation.Generation, m federation.Membership, assigned numbering, stored []spool.Extent) (admin.BookLine, error) {
 	line := admin.BookLine{Side: admin.Origin, Lane: lane.String(), Generation: gen, Destination: m.Destination.String(), Join: m.Join, Done: m.Join - 1,
-		LastAssigned: spans.last}
+		LastAssigned: assigned.last}
 	if m.Leave != 0 {
 		line.LastAssigned = m.Leave
 	}
-	key := federation.MarkKey{Kind: federation.MarkReceipt, Lane: lane, Generation: gen, Dest: m.Destination}
-	if value, ok := sp.Mark(key); ok {
-		rc, err := federation.ParseReceipt(value)
-		if err != nil {
-			return line, fmt.Errorf("lane %s: receipt of %s: %w", lane, m.Destination, err)
-		}
+	rc, has, err := storedReceipt(sp, lane, gen, m.Destination)
+	if err != nil {
+		return line, err
+	}
+	if has {
 		line.Join, line.Done, line.Counters = rc.Join, rc.Done, admin.FromCounters(rc.Counters)
 	}
-	for _, e := range spans.stored {
+	for _, e := range stored {
 		line.Stored += above(federation.Span{First: e.First, Last: e.Last}, line.Done)
 	}
+	line.StoredVoided = voidedAlone(assigned.voids, m.Destination, stored, line.Done)
 	return line, nil
+}
+
+// voidedAlone counts the offsets above done that were given up for a destination and of which nothing is stored.
+func voidedAlone(voids []federation.Void, d federation.Destination, stored []spool.Extent, done federation.Offset) uint64 {
+	alone := federation.NewSpanSet(len(voids) + len(stored) + 1) // each extent adds a gap at most
+	for _, v := range voids {
+		if len(v.Destinations) == 0 || slices.Contains(v.Destinations, d) {
+			alone.Add(v.Span)
+		}
+	}
+	for _, e := range stored {
+		alone.Remove(federation.Span{First: e.First, Last: e.Last})
+	}
+	alone.RemoveUpTo(done)
+	return alone.Count()
 }
 
 // above counts the offsets of a span that lie above done.

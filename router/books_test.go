@@ -77,3 +77,24 @@ func TestAReceiptThatContradictsTheLaneIsNotTakenAndStaysInSight(t *testing.T) {
 		}
 	})
 }
+
+func TestBooksBalanceWithAVoidOfWhatIsNotStored(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		for _, body := range []string{"a", "b", "c", "d"} {
+			s.publish(body)
+		}
+		s.spool.Forget(orders, s.router.out[orders].generation(), 2) // as if a corrupt stretch had been given up
+		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 1, Last: 3, Reason: "corrupt", Who: "test"}); err != nil {
+			t.Fatal(err)
+		}
+
+		s.balanced(1)
+		books, err := s.router.Books(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := books.Lines[0]; got.LastAssigned != 4 || got.Stored != 2 || got.StoredVoided != 2 {
+			t.Errorf("%+v", got)
+		}
+	})
+}

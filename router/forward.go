@@ -58,11 +58,11 @@ const (
 
 func newSender(l *outLane, m federation.Membership) (*sender, error) {
 	s := &sender{lane: l, dest: m.Destination, wake: make(chan struct{}, 1), moved: time.Now()}
-	receipt, has, err := l.r.storedReceipt(l.lane, l.mark.Generation, m.Destination)
+	receipt, has, err := storedReceipt(l.r.cfg.Spool, l.lane, l.mark.Generation, m.Destination)
 	if err != nil {
 		return nil, err
 	}
-	stores, err := l.r.storedDest(l.lane, l.mark.Generation, m.Destination)
+	stores, err := storedDest(l.r.cfg.Spool, l.lane, l.mark.Generation, m.Destination)
 	if err != nil {
 		return nil, err
 	}

@@ -81,33 +81,13 @@ func laneRecord(lane federation.Lane, mark federation.LaneMark) spool.Record {
 	return spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkLane, Lane: lane}, Value: mark.Encode()}
 }
 
-// restore finds the next offset: 1 + the highest of stored batches, LANE_HIGH, every receipt and every void (4.2).
+// restore finds the next offset.
 func (l *outLane) restore() error {
-	high := l.r.lastStored(l.lane, l.mark.Generation)
-	key := federation.MarkKey{Kind: federation.MarkLaneHigh, Lane: l.lane, Generation: l.mark.Generation}
-	if value, ok := l.r.cfg.Spool.Mark(key); ok {
-		m, err := federation.ParseLaneHigh(value)
-		if err != nil {
-			return fmt.Errorf("lane %s: high: %w", l.lane, err)
-		}
-		high, l.dups = max(high, m.LastAssigned), m.IngestDuplicates
-	}
-	for _, m := range l.mark.Members {
-		rc, _, err := l.r.storedReceipt(l.lane, l.mark.Generation, m.Destination)
-		if err != nil {
-			return err
-		}
-		high = max(high, rc.Done)
-	}
-	voids, err := storedVoids(l.r.cfg.Spool, l.lane, l.mark.Generation)
+	n, err := storedNumbering(l.r.cfg.Spool, l.lane, l.mark)
 	if err != nil {
 		return err
 	}
-	l.voids = voids.Voids
-	for _, v := range l.voids {
-		high = max(high, v.Span.Last)
-	}
-	l.next, l.durable = high+1, high
+	l.next, l.durable, l.dups, l.voids = n.last+1, n.last, n.dups, n.voids
 	l.forgetOthers()
 	return nil
 }
@@ -120,28 +100,6 @@ func (l *outLane) forgetOthers() {
 			l.r.cfg.Spool.Forget(l.lane, e.Generation, e.Last)
 		}
 	}
-}
-
-func (r *Router) lastStored(lane federation.Lane, gen federation.Generation) federation.Offset {
-	var last federation.Offset
-	for _, e := range r.cfg.Spool.ExtentsOf(lane) {
-		if e.Generation == gen {
-			last = max(last, e.Last)
-		}
-	}
-	return last
-}
-
-func storedVoids(sp *spool.Spool, lane federation.Lane, gen federation.Generation) (federation.VoidMark, error) {
-	value, ok := sp.Mark(federation.MarkKey{Kind: federation.MarkVoid, Lane: lane, Generation: gen})
-	if !ok {
-		return federation.VoidMark{}, nil
-	}
-	m, err := federation.ParseVoidMark(value)
-	if err != nil {
-		return m, fmt.Errorf("lane %s: voids: %w", lane, err)
-	}
-	return m, nil
 }
 
 // voidedFor tells whether an offset was given up for a destination, and up to which one.

@@ -187,27 +187,3 @@ func (l *outLane) syncAnswer(k kept) (federation.Sync, bool) {
 	out.Voids = l.voids
 	return out, true
 }
-
-func (r *Router) storedReceipt(lane federation.Lane, gen federation.Generation, d federation.Destination) (federation.Receipt, bool, error) {
-	value, ok := r.cfg.Spool.Mark(federation.MarkKey{Kind: federation.MarkReceipt, Lane: lane, Generation: gen, Dest: d})
-	if !ok {
-		return federation.Receipt{}, false, nil
-	}
-	rc, err := federation.ParseReceipt(value)
-	if err != nil {
-		return rc, false, fmt.Errorf("lane %s: receipt of %s: %w", lane, d, err)
-	}
-	return rc, true, nil
-}
-
-func (r *Router) storedDest(lane federation.Lane, gen federation.Generation, d federation.Destination) (federation.DestMark, error) {
-	value, ok := r.cfg.Spool.Mark(federation.MarkKey{Kind: federation.MarkDest, Lane: lane, Generation: gen, Dest: d})
-	if !ok {
-		return federation.DestMark{}, nil
-	}
-	m, err := federation.ParseDestMark(value)
-	if err != nil {
-		return m, fmt.Errorf("lane %s: stores of %s: %w", lane, d, err)
-	}
-	return m, nil
-}

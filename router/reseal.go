@@ -79,25 +79,26 @@ func newResealing(sp *spool.Spool, lane federation.Lane, old federation.LaneMark
 		return nil, err
 	}
 	born := sp.Identity().Born.UnixMilli()
-	r := &resealing{sp: sp, lane: lane, old: old, coder: coder, last: sp.Highest(lane, old.Generation), mark: federation.LaneMark{
+	assigned, err := storedNumbering(sp, lane, old)
+	if err != nil {
+		return nil, err
+	}
+	r := &resealing{sp: sp, lane: lane, old: old, coder: coder, last: assigned.last, voids: assigned.voids, mark: federation.LaneMark{
 		Generation: max(federation.Generation(born), federation.Generation(time.Now().UnixMilli()), old.Generation+1), Previous: old.Generation, Shards: old.Shards, RouteDigest: old.RouteDigest}}
 	for _, m := range old.Members {
 		done := m.Join - 1
-		key := federation.MarkKey{Kind: federation.MarkReceipt, Lane: lane, Generation: old.Generation, Dest: m.Destination}
-		if value, ok := sp.Mark(key); ok {
-			rc, err := federation.ParseReceipt(value)
-			if err != nil {
-				return nil, fmt.Errorf("lane %s: receipt of %s: %w", lane, m.Destination, err)
-			}
+		rc, has, err := storedReceipt(sp, lane, old.Generation, m.Destination)
+		if err != nil {
+			return nil, err
+		}
+		if has {
 			done = rc.Done
 		}
 		r.receipts = append(r.receipts, done)
 		r.mark.Members = append(r.mark.Members, federation.Membership{Destination: m.Destination, Join: 1})
 	}
 	r.mark.PreviousEnd = r.last
-	voids, err := storedVoids(sp, lane, old.Generation)
-	r.voids = voids.Voids
-	return r, err
+	return r, nil
 }
 
 // run seals batch by batch, and at the end, in one group, begins the new generation and gives up what the old one held.

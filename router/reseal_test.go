@@ -210,3 +210,22 @@ func TestStatusCountsALanesPresentGenerationAlone(t *testing.T) {
 		}
 	})
 }
+
+func TestAResealNamesWhatWasAssignedBehindTheLastBatchThatIsLeft(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.publish("a")
+		key := federation.MarkKey{Kind: federation.MarkLaneHigh, Lane: orders, Generation: s.router.out[orders].generation()}
+		high := federation.LaneHigh{LastAssigned: 3} // a segment was lost, and a later one has its marks
+		if err := s.spool.Commit(t.Context(), spool.MarkRecord{Key: key, Value: high.Encode()}); err != nil {
+			t.Fatal(err)
+		}
+		s.end()
+		time.Sleep(time.Second)
+
+		_, err := s.tryReseal(admin.ResealRequest{Who: "test", Why: "put back"})
+
+		if err == nil || !strings.Contains(err.Error(), "ams/orders: 2 messages (2-3)") {
+			t.Errorf("%v", err)
+		}
+	})
+}
