@@ -68,19 +68,25 @@ func (r *Router) Run(ctx context.Context) error {
 	r.mu.Lock()
 	r.ctx = work
 	r.mu.Unlock()
-	if err := r.restore(work); err != nil {
-		return err
+	err := r.restore(work)
+	if err == nil {
+		err = r.work(ctx, work)
 	}
-	r.start(func() { r.owners.run(work) })
-	r.start(func() { r.keepSpeeds(work) })
-	err := r.follow(ctx)
-	r.log.Info("stopping")
-	r.stopCleanly()
 	stop()
 	r.starting.Lock()
 	r.over = true
 	r.starting.Unlock()
-	r.group.Wait()
+	r.group.Wait() // the spool is closed next, and whatever restore or a link has started uses it
+	return err
+}
+
+// work runs until ctx ends, with what lives in lasting beside it, then stops cleanly.
+func (r *Router) work(ctx, lasting context.Context) error {
+	r.start(func() { r.owners.run(lasting) })
+	r.start(func() { r.keepSpeeds(lasting) })
+	err := r.follow(ctx)
+	r.log.Info("stopping")
+	r.stopCleanly()
 	return err
 }
 
