@@ -50,18 +50,21 @@ func (l *inLane) adopt(a federation.Sync) {
 		l.hold(fmt.Sprintf("%s answers %s: %s", l.key.lane.Origin, a.Verdict, a.Text), syncFix(a.Verdict))
 		return
 	}
-	l.mu.Lock()
-	known, gen := l.journal.Known(), l.gen
-	l.mu.Unlock()
+	known := l.isKnown()
 	switch {
-	case known && gen > a.Generation: // of an earlier one
+	case known && l.gen > a.Generation: // of an earlier one
 		return
-	case known && gen < a.Generation && l.isBusy():
+	case known && l.gen < a.Generation && l.isBusy():
 		l.adoptLater(a) // the later generation begins only when nothing of the earlier one is unconfirmed
 		return
-	case !known || gen < a.Generation:
+	case !known || l.gen < a.Generation:
 		l.clear(a.Generation)
 	}
+	l.adoptNow(a)
+}
+
+// adoptNow takes an answer about the present generation.
+func (l *inLane) adoptNow(a federation.Sync) {
 	l.mu.Lock()
 	result := l.journal.Adopt(a)
 	l.releaseLocked() // what it passed

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,7 +24,7 @@ func (l *inLane) startCommit(ctx context.Context) error {
 	key := federation.MarkKey{Kind: federation.MarkJournal, Lane: l.key.lane, Generation: l.gen, Dest: l.key.dest}
 	ticket, err := l.r.cfg.Spool.Submit(ctx, spool.MarkRecord{Key: key, Value: mark.Encode()})
 	if err != nil {
-		return err
+		return fmt.Errorf("journal: %w", err)
 	}
 	l.commits.begin(&journalCommit{ticket: ticket, mark: mark})
 	return nil
@@ -46,7 +47,7 @@ func (l *inLane) commitParks(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("parking: %w", err)
 	}
 	l.commits.begin(&journalCommit{ticket: ticket, parks: parks})
 	return nil
@@ -112,7 +113,7 @@ func (l *inLane) perSecond() float64 {
 func (l *inLane) committed(ctx context.Context) error {
 	c := l.commits.end()
 	if err := c.ticket.Wait(ctx); err != nil {
-		return err
+		return fmt.Errorf("journal, or parking: %w", err)
 	}
 	for _, it := range c.parks {
 		l.end(it, federation.EndParked)

@@ -63,9 +63,11 @@ func (l *inLane) refused(it *item, o federation.Outcome) {
 	}
 	switch again := l.search.found(o.Code, it.closed, time.Now()); {
 	case again:
-		l.repeat(it, fmt.Sprintf("the broker closes the connection over a message (%d %s): it is tried alone, and parked after %d times", o.Code, o.Text, closesBeforeParking), "")
+		l.repeat(it, fmt.Sprintf("the broker closes the connection over a message (%d %s): it is tried alone, and parked after %d times",
+			o.Code, o.Text, closesBeforeParking), "")
 	case federation.OverPlace(o.Code):
-		l.repeat(it, fmt.Sprintf("the broker refuses the exchange (%d %s)", o.Code, o.Text), "rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*' (configure, write, read)")
+		l.repeat(it, fmt.Sprintf("the broker refuses the exchange (%d %s)", o.Code, o.Text),
+			"rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*' (configure, write, read)")
 	case o.Code == federation.CodeTooLarge:
 		l.park(it, ReasonTooLarge, it.lastError)
 	default:

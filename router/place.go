@@ -21,7 +21,8 @@ func (l *inLane) deliverable(ctx context.Context, a *arrival, e *federation.Entr
 	}
 	dest, ok := addressOf(l.route, l.key.dest)
 	if !ok {
-		return l.retryLater("route "+string(l.key.lane.Route)+" is not in the topology", "apply a topology that has it, or give up what is stored: cloudqueue spool void")
+		return l.retryLater("route "+string(l.key.lane.Route)+" is not in the topology",
+			"apply a topology that has it, or give up what is stored: cloudqueue spool void")
 	}
 	exchange, _ := dest.Address(&e.Message)
 	return l.exchangeReady(ctx, exchange)
@@ -59,7 +60,8 @@ func (l *inLane) exchangeChecked(name string, err error) {
 	case err == nil:
 		l.channel.exchanges[name] = true
 	case errors.Is(err, ErrExchangeMissing):
-		l.retryLater(fmt.Sprintf("exchange %q does not exist at this site's broker", name), "declare it, or give the route on-missing-exchange: {declare: {type: topic}}")
+		l.retryLater(fmt.Sprintf("exchange %q does not exist at this site's broker", name),
+			"declare it, or give the route on-missing-exchange: {declare: {type: topic}}")
 	default:
 		l.retryLater(fmt.Sprintf("exchange %q cannot be checked: %v", name, err),
 			"check the broker: cloudqueue doctor; to declare it the router needs rabbitmqctl set_permissions -p VHOST NAME '^(cq\\.|EXCHANGE$)' '.*' '.*'")
