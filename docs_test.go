@@ -60,6 +60,22 @@ func TestEveryTestThatAGuaranteeNamesExists(t *testing.T) {
 	}
 }
 
+func TestEveryGuaranteeNamesATest(t *testing.T) {
+	text, err := os.ReadFile("docs/guarantees.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^\| (G\d+) \|.*$`).FindAllStringSubmatch(string(text), -1)
+	for _, row := range rows {
+		if !promisedTest.MatchString(row[0]) {
+			t.Errorf("%s names no test", row[1])
+		}
+	}
+	if len(rows) != 14 {
+		t.Errorf("the page has %d guarantees, design.md has 14", len(rows))
+	}
+}
+
 // testsOfAllPackages reads the files: build tags hide none.
 func testsOfAllPackages(t *testing.T) []string {
 	t.Helper()
