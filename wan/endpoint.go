@@ -25,6 +25,7 @@ type Endpoint struct {
 	socket    net.PacketConn
 	transport *quic.Transport
 	resolver  *net.Resolver
+	close     func() error // of the socket, once
 	refused   tally
 	doorman   *doorman
 	draining  atomic.Bool   // no new links
@@ -38,7 +39,7 @@ type Endpoint struct {
 	tasks sync.WaitGroup // accepted connections and dial loops
 }
 
-// New checks the configuration and opens the socket. It starts nothing. The error lists everything that is wrong.
+// New checks the configuration and opens the socket. It starts nothing. The error lists everything that is wrong. An Endpoint that is not Run is to be Closed.
 func New(cfg Config) (*Endpoint, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -54,6 +55,7 @@ func New(cfg Config) (*Endpoint, error) {
 		}
 		e.socket = socket
 	}
+	e.close = sync.OnceValue(e.socket.Close)
 	e.transport = e.newTransport()
 	return e, nil
 }
@@ -61,12 +63,15 @@ func New(cfg Config) (*Endpoint, error) {
 // Addr is the address of the socket.
 func (e *Endpoint) Addr() net.Addr { return e.socket.LocalAddr() }
 
+// Close closes the socket; it is the last thing that Run does. More than once does no harm.
+func (e *Endpoint) Close() error { return e.close() }
+
 // Run accepts, dials and keeps the links until ctx ends, then closes them; it returns nil then, and an error when the socket fails.
 // To stop without losing what is on its way, call Drain before. It is called once.
 func (e *Endpoint) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer e.socket.Close()
+	defer e.close() // last: quic-go's transport, which still says goodbye in its Close, leaves a socket that it was given open
 	listener, err := e.transport.Listen(e.serverTLS(), e.quicConfig())
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)

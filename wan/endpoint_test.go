@@ -1,6 +1,7 @@
 package wan
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -34,4 +35,27 @@ func TestAPauseIsChosenWhileThePeersAreReplaced(t *testing.T) {
 	}
 	n.mu.Unlock()
 	<-replaced
+}
+
+func TestAnEndpointThatIsNotRunGivesItsSocketBack(t *testing.T) {
+	w := newWorld(t, 0)
+	s := w.site("ams", "")
+	s.cfg.Listen = "127.0.0.1:0"
+	e, err := New(s.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cfg.Listen = e.Addr().String()
+
+	if err := errors.Join(e.Close(), e.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	again, err := New(s.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -212,11 +212,14 @@ func (s *Site) parts() map[string]func(context.Context) error {
 // closeTimeout bounds what closing may wait for the store.
 const closeTimeout = 10 * time.Second
 
-// Close lets the store write what waits, as long as closeTimeout allows, and gives it back. It is Run's last step.
+// Close lets the store write what waits, as long as closeTimeout allows, and gives it and the socket back. It is Run's last step.
 func (s *Site) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	err := errors.Join(s.spool.Close(ctx), s.store.Close())
+	if s.endpoint != nil {
+		err = errors.Join(err, s.endpoint.Close())
+	}
 	if s.etcd != nil {
 		err = errors.Join(err, s.etcd.Close())
 	}
