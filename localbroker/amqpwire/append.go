@@ -21,11 +21,6 @@ func (c *Content) FitsHeader(frameMax int) bool {
 	return frameMax == 0 || len(c.Properties) <= frameMax-FrameOverhead-ContentHead
 }
 
-// Size is the bytes that AppendPublish appends, for a body in one frame.
-func (c *Content) Size() int {
-	return 3*FrameOverhead + 9 + len(c.Exchange) + len(c.Key) + ContentHead + len(c.Properties) + len(c.Body)
-}
-
 // AppendPublish appends basic.publish, the content header and the body in frames of at most frameMax bytes (0: no
 // limit).
 func AppendPublish(dst []byte, channel uint16, frameMax int, c *Content) []byte {

@@ -29,7 +29,6 @@ type Facts struct {
 	DeliveryMode  uint8 // 0: absent, 1: transient, 2: persistent
 	HasExpiration bool
 	Expiration    time.Duration // whole milliseconds; the largest duration when it does not fit
-	UserID        string
 	ID            string   // x-cq-id of a message that crossed before
 	Path          []string // x-cq-path, oldest first
 	Duplicate     bool     // x-cq-duplicate
@@ -48,7 +47,6 @@ func Read(raw []byte) (Facts, error) {
 	if l.has(deliveryMode) {
 		facts.DeliveryMode = raw[l.at[deliveryMode]]
 	}
-	facts.UserID = string(l.short(raw, userID))
 	wrong := facts.readExpiration(raw, &l)
 	return facts, errors.Join(wrong, facts.readHeaders(l.table(raw)))
 }

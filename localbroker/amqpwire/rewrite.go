@@ -16,7 +16,6 @@ type Edit struct {
 	Duplicate     bool          // x-cq-duplicate only ever becomes true
 	DropLocal     bool          // drops what the source's broker wrote for itself (IsLocal)
 	DropForged    bool          // drops our headers that the edit does not set, whatever is in them; an x-cq-duplicate of true stays
-	Drop          []string      // further headers to drop, by name
 	ClearUserID   bool          // user-id, if there is one, moves into the header x-cq-user-id
 	SetExpiration bool          // replaces expiration
 	Expiration    time.Duration // rounded up to a millisecond; below 0 is 0
@@ -177,18 +176,9 @@ func (e *Edit) appendKept(dst, table []byte, path, user bool) ([]byte, error) {
 }
 
 func (e *Edit) drops(f *field, path, user bool) bool {
-	if len(f.name) > 2 && f.name[0] == 'x' && f.name[1] == '-' && e.dropsOurs(f, path, user) {
-		return true
+	if len(f.name) < 2 || f.name[0] != 'x' || f.name[1] != '-' {
+		return false
 	}
-	for _, drop := range e.Drop {
-		if string(f.name) == drop {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *Edit) dropsOurs(f *field, path, user bool) bool {
 	switch string(f.name) {
 	case HeaderID:
 		return e.DropForged || e.ID != ""
