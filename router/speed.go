@@ -64,7 +64,7 @@ func (r *Router) lookAtSpeeds(now time.Time) {
 	for _, l := range outs {
 		l.mu.Lock()
 		l.speed.look(l.next-1, now)
-		l.dated(l.condition(l.next - 1))
+		l.datedLocked(l.conditionLocked(l.next - 1))
 		for _, s := range l.senders {
 			s.speed.look(s.ledger.Done(), now)
 		}

@@ -55,27 +55,27 @@ func (l *outLane) status(extents []spool.Extent) admin.OutLane {
 	defer l.mu.Unlock()
 	last := l.next - 1
 	extents = slices.DeleteFunc(extents, func(e spool.Extent) bool { return e.Generation != l.mark.Generation })
-	out := admin.OutLane{Lane: l.lane.String(), Generation: l.mark.Generation, Class: className(l.class), LastAssigned: last,
+	out := admin.OutLane{Lane: l.lane.String(), Generation: l.mark.Generation, LastAssigned: last,
 		FirstStored: firstOf(extents), StoredBytes: bytesAbove(extents, 0), IngestDuplicates: l.dups, InPerSecond: l.speed.perSecond, LastIn: l.lastIn,
 		Destinations: make([]admin.OutDestination, 0, len(l.senders))}
 	for _, v := range l.voids {
 		out.Voided += uint64(v.Span.Last - v.Span.First + 1)
 	}
-	out.Condition = l.dated(l.condition(last))
+	out.Condition = l.datedLocked(l.conditionLocked(last))
 	if l.in != nil {
-		out.Route, out.Source = l.in.route.Name, sourceText(l.in.route.Source)
+		out.Route, out.Class, out.Source = l.in.route.Name, l.in.route.Class, sourceText(l.in.route.Source)
 	}
 	least := last
 	for _, s := range l.senders {
-		out.Destinations = append(out.Destinations, s.status(last, extents))
+		out.Destinations = append(out.Destinations, s.statusLocked(last, extents))
 		least = min(least, s.ledger.Done())
 	}
 	out.StoredMessages = uint64(last - least)
 	return out
 }
 
-// dated gives a condition that has no date of its own the time when it was first seen. Callers hold mu.
-func (l *outLane) dated(c admin.Condition) admin.Condition {
+// datedLocked gives a condition that has no date of its own the time when it was first seen.
+func (l *outLane) datedLocked(c admin.Condition) admin.Condition {
 	if c.State != l.shown.State || c.Reason != l.shown.Reason {
 		l.shown = c
 		if c.Since.IsZero() {
@@ -88,8 +88,8 @@ func (l *outLane) dated(c admin.Condition) admin.Condition {
 	return c
 }
 
-// condition is that of taking from the broker. Callers hold mu.
-func (l *outLane) condition(last federation.Offset) admin.Condition {
+// conditionLocked is that of taking from the broker.
+func (l *outLane) conditionLocked(last federation.Offset) admin.Condition {
 	switch held := l.holds.first(); {
 	case held.reason != "":
 		return admin.Condition{State: admin.Held, Reason: held.reason, Fix: held.fix, Since: held.since}
@@ -111,7 +111,7 @@ func (l *outLane) condition(last federation.Offset) admin.Condition {
 	return admin.Condition{State: admin.Closed, Reason: "its route is not in the topology"}
 }
 
-func (s *sender) status(last federation.Offset, extents []spool.Extent) admin.OutDestination {
+func (s *sender) statusLocked(last federation.Offset, extents []spool.Extent) admin.OutDestination {
 	receipt, _ := s.ledger.Receipt()
 	member := s.ledger.Membership()
 	next, _ := s.ledger.Next(last)
@@ -124,14 +124,14 @@ func (s *sender) status(last federation.Offset, extents []spool.Extent) admin.Ou
 	if out.BacklogMessages > 0 {
 		out.BacklogBytes = bytesAbove(extents, s.ledger.Done())
 		out.DrainSeconds = drainSeconds(out.BacklogMessages, s.speed.perSecond, s.lane.speed.perSecond)
-		out.LagSeconds = time.Since(s.behindSince()).Seconds()
+		out.LagSeconds = time.Since(s.behindSinceLocked()).Seconds()
 	}
 	return out
 }
 
-// behindSince is when the oldest batch that is not receipted was sealed, as far as memory tells; else since when no
-// receipt has come. Callers hold lane.mu.
-func (s *sender) behindSince() time.Time {
+// behindSinceLocked is when the oldest batch that is not receipted was sealed, as far as memory tells; else since when no
+// receipt has come.
+func (s *sender) behindSinceLocked() time.Time {
 	for _, b := range s.lane.tail {
 		if b.Header.First <= s.ledger.Done()+1 && b.Header.Last() > s.ledger.Done() {
 			return b.Header.SealedAt
@@ -140,54 +140,11 @@ func (s *sender) behindSince() time.Time {
 	return s.moved
 }
 
-func className(index uint8) string {
-	if names := [...]string{"urgent", "normal", "bulk"}; int(index) < len(names) {
-		return names[index]
-	}
-	return ""
-}
-
 func sourceText(s federation.Source) string {
 	if s.Exchange == "" {
 		return "queue " + s.Queue
 	}
 	return "exchange " + s.Exchange + " (" + s.Queue + ")"
-}
-
-// InLanes tells how the lanes that end here are, by name. Lanes of the store that nobody opened yet are among them.
-func (r *Router) InLanes() []admin.InLane {
-	r.mu.Lock()
-	lanes := values(r.in)
-	r.mu.Unlock()
-	out := make([]admin.InLane, 0, len(lanes))
-	for _, l := range lanes {
-		out = append(out, l.status())
-	}
-	slices.SortFunc(out, func(a, b admin.InLane) int {
-		return cmp.Or(strings.Compare(a.Lane, b.Lane), strings.Compare(a.Destination, b.Destination))
-	})
-	return out
-}
-
-func (l *inLane) status() admin.InLane {
-	locks := l.r.owners.state()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	out := admin.InLane{Condition: admin.FromPart(l.state), Lane: l.key.lane.String(), Generation: l.gen, Destination: l.key.dest.String(),
-		From: string(l.key.lane.Origin), WindowBytes: uint64(l.window.Used()), LastPublished: l.last, LagSeconds: l.lag.Seconds(), OutPerSecond: l.speed.perSecond, Duplicates: l.dropped}
-	if locks != nil {
-		out.Condition = admin.FromPart(*locks)
-	}
-	for _, a := range l.held {
-		out.WindowMessages += uint64(a.batch.Header.Count)
-	}
-	if l.journal == nil {
-		return out
-	}
-	durable := l.journal.Durable()
-	out.Join, out.Done, out.Reserved, out.NextWanted = durable.Join, durable.Done, durable.Reserved, durable.Done+1
-	out.Counters, out.Unconfirmed = admin.FromCounters(durable.Counters), uint64(l.journal.Unfinished())
-	return out
 }
 
 // Publishers tells how the publishing channels are, with the owner lock that each holds or waits for.
