@@ -29,10 +29,10 @@ type Facts struct {
 	DeliveryMode  uint8 // 0: absent, 1: transient, 2: persistent
 	HasExpiration bool
 	Expiration    time.Duration // whole milliseconds; the largest duration when it does not fit
-	ID            string   // x-cq-id of a message that crossed before
-	Path          []string // x-cq-path, oldest first
-	Duplicate     bool     // x-cq-duplicate
-	Redelivered   bool     // x-delivery-count or x-acquired-count is over 0
+	ID            string        // x-cq-id of a message that crossed before
+	Path          []string      // x-cq-path, oldest first
+	Duplicate     bool          // x-cq-duplicate
+	Redelivered   bool          // x-delivery-count or x-acquired-count is over 0
 }
 
 // Read scans raw. Errors wrap ErrMalformed and say what is; one of them never concerns another message, and the facts

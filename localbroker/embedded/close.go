@@ -7,8 +7,8 @@ import (
 )
 
 // Close ends every connection as ServeConn does when its ctx ends, and drops all messages. When ctx ends first, what is left
-// is cut off. After it the broker serves nothing; a second call does nothing.
-func (b *Broker) Close(ctx context.Context) error {
+// is cut off, and that is the one error: that of ctx. After it the broker serves nothing; a second call does nothing.
+func (b *Broker) Close(ctx context.Context) (err error) {
 	b.end()
 	left := b.everyConnection()
 	for _, c := range left {
@@ -16,13 +16,27 @@ func (b *Broker) Close(ctx context.Context) error {
 	}
 	b.deleteQueues()
 	for _, c := range left {
-		select { // done and ctx at once: cutting an ended connection does nothing
-		case <-c.done:
-		case <-ctx.Done():
-			c.cut()
-			<-c.done
+		if cut := c.awaitEnd(ctx); cut != nil {
+			err = cut
 		}
 	}
+	return err
+}
+
+// awaitEnd cuts the connection when it has not ended by the end of ctx, whose error it gives then.
+func (c *connection) awaitEnd(ctx context.Context) error {
+	select {
+	case <-c.done:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-c.done: // both at once: nothing was cut
+		return nil
+	default:
+	}
+	c.cut()
+	<-c.done
 	return ctx.Err()
 }
 

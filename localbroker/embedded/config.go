@@ -7,7 +7,8 @@ import (
 )
 
 // Config says how a broker behaves. The zero value is a broker for user guest with password guest, with the limits that
-// Limits names.
+// Limits names. A time-out or limit below zero is the default too: there is no "off", because a broker in the process of
+// something else must not be the reason for its end.
 type Config struct {
 	// Users by name. Empty means guest with password guest, as a fresh RabbitMQ has.
 	Users map[string]User
@@ -41,8 +42,7 @@ type User struct {
 	Impersonator bool
 }
 
-// Limits are the broker's bounds. Zero means the default, which each field names; so does a negative value. There is no
-// "off": a broker in the process of something else must not be the reason for its end.
+// Limits are the broker's bounds. Zero means the default, which each field names.
 type Limits struct {
 	// FrameMax in bytes, proposed to clients: 131,072 (RabbitMQ's), at least 4,096.
 	FrameMax uint32

@@ -128,6 +128,16 @@ func TestCloseCutsOffWhenItsContextEnds(t *testing.T) {
 	})
 }
 
+func TestCloseThatCutsNothingIsNoErrorThoughItsContextHasEnded(t *testing.T) {
+	onStage(t, Config{}, func(s *stage) {
+		ended, cancel := context.WithCancel(s.t.Context())
+		cancel()
+		if err := s.broker.Close(ended); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+}
+
 func TestClientThatDoesNotReadHoldsUpNobodyElse(t *testing.T) {
 	onStage(t, Config{Limits: Limits{OutboxBytes: 10_000}}, func(s *stage) {
 		s.do("a open")

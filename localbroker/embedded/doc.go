@@ -26,7 +26,13 @@
 //
 // testdata/conformance holds conversations with the answers of RabbitMQ 3.10.8. Every test run plays them against this package in
 // virtual time; the integration run plays them against a real RabbitMQ, and with -update records them. The integration tests
-// of amqp091-go run against both as well. After every step of a test the broker's books are recounted (invariants_test.go).
+// of amqp091-go run against both as well. Frames, tables and properties are read and written by code of its own, which shares
+// nothing with amqpwire: a mistake in one of them shows where the other reads it. After every step of a test the broker's books are recounted (invariants_test.go).
+//
+// # Faults on purpose
+//
+// fault.go is for tests of what a client does when its broker fails: Config.Fate loses, refuses or answers for single messages,
+// CloseConnection and CutConnection end single connections, SetAlarm raises the alarm. Nothing of it happens unasked.
 //
 // # What it does not do
 //

@@ -151,31 +151,3 @@ func (c *connection) info() ConnectionInfo {
 		Channels: len(c.channels), Blocked: c.blocked,
 	}
 }
-
-// CloseConnection tells a client that an administrator ends its connection (320), as rabbitmqctl close_connection does. It
-// does not wait. It is false when there is no such connection.
-func (b *Broker) CloseConnection(id uint64, reason string) bool {
-	c := b.connection(id)
-	if c == nil {
-		return false
-	}
-	c.leave(fail(replyConnectionForced, "%s", reason))
-	return true
-}
-
-// CutConnection closes a connection's socket without a word, as a broken network would. It is false when there is no such
-// connection.
-func (b *Broker) CutConnection(id uint64) bool {
-	c := b.connection(id)
-	if c == nil {
-		return false
-	}
-	c.cut()
-	return true
-}
-
-func (b *Broker) connection(id uint64) *connection {
-	b.mu.Lock()
-	defer b.unlock()
-	return b.connections[id]
-}

@@ -130,7 +130,9 @@ func (o *outbox) sleep(beat *time.Timer, interval time.Duration) {
 	case <-o.wake:
 	case <-due:
 		o.mu.Lock()
-		o.buffer = endFrame(beginFrame(o.buffer, frameHeartbeat, 0), len(o.buffer))
+		if !o.closed { // nothing comes behind a close
+			o.buffer = endFrame(beginFrame(o.buffer, frameHeartbeat, 0), len(o.buffer))
+		}
 		o.mu.Unlock()
 	}
 }

@@ -1,5 +1,7 @@
 package embedded
 
+// Here stand the faults that a test asks for: Fate is one message's, CloseConnection and CutConnection are one connection's.
+
 // Fate is what becomes of a message that has passed every check: the outcomes that a publisher has to live through and that
 // a broker in good health seldom shows.
 type Fate int
@@ -59,4 +61,32 @@ func (ch *channel) answer(p publication, accepted bool) {
 	default:
 		ch.confirms.settle(ch, p.number, accepted)
 	}
+}
+
+// CloseConnection tells a client that an administrator ends its connection (320), as rabbitmqctl close_connection does. It
+// does not wait. It is false when there is no such connection.
+func (b *Broker) CloseConnection(id uint64, reason string) bool {
+	c := b.connection(id)
+	if c == nil {
+		return false
+	}
+	c.leave(fail(replyConnectionForced, "%s", reason))
+	return true
+}
+
+// CutConnection closes a connection's socket without a word, as a broken network would. It is false when there is no such
+// connection.
+func (b *Broker) CutConnection(id uint64) bool {
+	c := b.connection(id)
+	if c == nil {
+		return false
+	}
+	c.cut()
+	return true
+}
+
+func (b *Broker) connection(id uint64) *connection {
+	b.mu.Lock()
+	defer b.unlock()
+	return b.connections[id]
 }
