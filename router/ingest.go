@@ -120,17 +120,21 @@ func (in *ingest) submit(ctx context.Context, list []taken) error {
 		return in.submitHalves(ctx, list)
 	}
 	if err != nil {
-		return in.refuse(ctx, "a message cannot be sealed: "+err.Error(), "see the log; move the first message of the queue "+in.current().Source.Queue+" elsewhere")
+		return in.refuse(ctx, "a message cannot be sealed: "+err.Error(), "see the log; move the first message of the queue "+in.current().Source.Queue+" elsewhere", nil)
 	}
 	ticket, err := in.lane.r.cfg.Spool.Submit(ctx, sealed.records...)
 	switch {
 	case isFull(err):
-		return in.refuse(ctx, "the store is full: "+err.Error(), "give the store more room, raise store.quota, empty the parking, or let the peers catch up: cloudqueue status", sealed.records...)
+		fits, bad := in.lane.r.cfg.Spool.Claim(sealed.records...)
+		if bad != nil {
+			return bad
+		}
+		return in.refuse(ctx, "the store is full: "+err.Error(), "give the store more room, raise store.quota, empty the parking, or let the peers catch up: cloudqueue status", fits)
 	case errors.Is(err, federation.ErrTooLarge) && len(list) > 1:
 		return in.submitHalves(ctx, list)
 	case errors.Is(err, federation.ErrTooLarge):
 		return in.refuse(ctx, fmt.Sprintf("the first message of the queue %s, of %d bytes, is larger than the store can park: %v", in.current().Source.Queue, list[0].Message.Size(), err),
-			"stop the router, take the message out (rabbitmqadmin get queue="+in.current().Source.Queue+" ackmode=ack_requeue_false), start it; and keep such messages out: max_message_size = 16000000 in rabbitmq.conf")
+			"stop the router, take the message out (rabbitmqadmin get queue="+in.current().Source.Queue+" ackmode=ack_requeue_false), start it; and keep such messages out: max_message_size = 16000000 in rabbitmq.conf", nil)
 	case err != nil:
 		return err
 	}
@@ -173,7 +177,7 @@ func (in *ingest) again(ctx context.Context, q redrive) error {
 // refuse gives everything back to the broker, waits, and takes again. Nothing is lost and nothing was numbered. It waits until
 // the store has room for just what it refused: that a large batch waits says nothing of other lanes. What was refused for
 // another reason than room is tried again at once; only a batch that goes through tells that it is over.
-func (in *ingest) refuse(ctx context.Context, reason, fix string, full ...spool.Record) error {
+func (in *ingest) refuse(ctx context.Context, reason, fix string, full func() error) error {
 	in.lane.hold(bySeal, reason, fix)
 	if err := in.pause(ctx, bySeal); err != nil {
 		return err
@@ -182,12 +186,12 @@ func (in *ingest) refuse(ctx context.Context, reason, fix string, full ...spool.
 	if err := sleep(ctx, refusePause); err != nil {
 		return err
 	}
-	for isFull(in.lane.r.cfg.Spool.Fits(full...)) {
+	for full != nil && isFull(full()) {
 		if err := sleep(ctx, refusePause); err != nil {
 			return err
 		}
 	}
-	if len(full) > 0 {
+	if full != nil {
 		in.lane.hold(bySeal, "", "")
 	}
 	in.resume(bySeal)

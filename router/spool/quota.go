@@ -70,16 +70,29 @@ func (s *Spool) batchRoom() uint64 {
 	return min(s.cfg.Quota-min(s.cfg.Quota, s.used+taken), s.free-min(s.free, taken))
 }
 
-// Fits tells whether Submit would take records at this moment. nil: it would. Errors: ErrFull, ErrLaneFull, and what Submit says of records that no log
-// may hold. A caller that was refused asks until there is room for just that: a smaller submission may fit before.
-func (s *Spool) Fits(records ...Record) error {
+// Claim weighs records; fits then tells whether Submit would take them at that moment. nil: it would; else ErrFull or ErrLaneFull. A caller that was
+// refused asks until there is room for just that: a smaller submission may fit before. It may ask for hours: nothing of the records is kept. The
+// error is what Submit says of records that no log may hold.
+func (s *Spool) Claim(records ...Record) (fits func() error, err error) {
 	sub, err := encodeRecords(records)
+	if err != nil {
+		return nil, err
+	}
+	c := sub.claim
+	return func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.refuses(&c)
+	}, nil
+}
+
+// Fits is a Claim that is asked once.
+func (s *Spool) Fits(records ...Record) error {
+	fits, err := s.Claim(records...)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.refuses(&sub.claim)
+	return fits()
 }
 
 // admit obeys the quotas, and remembers what did not fit. Callers hold mu.
