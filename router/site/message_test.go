@@ -81,7 +81,7 @@ func withoutOurs(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	facts, err := amqpwire.Read(raw)
 	raw, err2 := amqpwire.Rewrite(raw, amqpwire.Edit{Origin: "ams", SetExpiration: facts.HasExpiration})
-	raw, err3 := amqpwire.Rewrite(raw, amqpwire.Edit{Drop: []string{"x-cq-id", "x-cq-origin", "x-cq-path", "x-cq-time"}})
+	raw, err3 := amqpwire.Rewrite(raw, amqpwire.Edit{DropForged: true})
 	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
 	}
