@@ -63,7 +63,7 @@ func classify(err error) *failure {
 	case errors.As(err, &f):
 		return f
 	case errors.As(err, &corrupt):
-		return &failure{exitNo, err, ""} // it says what to do
+		return &failure{exitNo, err, corrupt.Fix()}
 	case errors.As(err, &told):
 		code, known := adminCodes[told.Code]
 		if !known {

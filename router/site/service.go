@@ -25,7 +25,7 @@ func (s service) Status(context.Context) (*admin.Status, error) {
 	out := s.OutLanes()
 	return &admin.Status{At: time.Now(), Federation: s.site.cfg.Federation, Site: string(s.site.cfg.Site),
 		Router: s.process(), Store: s.store(), Broker: s.localBroker(), Topology: s.topology(), Listener: s.listener(),
-		Links: s.links(out), Out: out, In: s.inLanes(), Parking: s.parking(), Refused: append(s.Refusals(), s.connections()...)}, nil
+		Links: s.links(out), Out: out, In: s.InLanes(), Parking: s.parking(), Refused: append(s.Refusals(), s.connections()...)}, nil
 }
 
 // since gives a condition without a date the start of the router: it has been so since then.
@@ -34,15 +34,6 @@ func (s service) since(c admin.Condition) admin.Condition {
 		c.Since = s.site.started
 	}
 	return c
-}
-
-// inLanes gives those that nobody has opened yet the start of the router as their date.
-func (s service) inLanes() []admin.InLane {
-	lanes := s.InLanes()
-	for i := range lanes {
-		lanes[i].Condition = s.since(lanes[i].Condition)
-	}
-	return lanes
 }
 
 func (s service) process() admin.Router {
@@ -58,7 +49,8 @@ func (s service) store() admin.Store {
 	out := admin.Store{Condition: admin.Condition{State: admin.Running}, URL: s.site.cfg.Store.URL(), ID: id.Store.String(), Born: id.Born, Epoch: id.Epoch,
 		LSN: sp.LastLSN(), UsedBytes: usage.Used, QuotaBytes: usage.Quota, ReserveBytes: usage.Reserve, FreeBytes: usage.Free,
 		Segments: usage.Segments, QueuedBytes: uint64(usage.Queued)}
-	for _, c := range sp.Corrupt() { // never fewer than when health was asked
+	corrupt := sp.Corrupt() // never fewer than when health was asked
+	for _, c := range corrupt {
 		out.Quarantined = append(out.Quarantined, c.Error())
 	}
 	out.Condition.Since = health.Since
@@ -72,9 +64,20 @@ func (s service) store() admin.Store {
 	case spool.Full:
 		out.State, out.Reason, out.Fix = admin.Full, "the quota is used up but for the reserve", "raise store.quota, make room, or let the peers catch up"
 	case spool.Degraded:
-		out.State, out.Reason, out.Fix = admin.Corrupt, out.Quarantined[0], "cloudqueue spool ls --segments"
+		out.State, out.Reason, out.Fix = degraded(corrupt, health.Cleaning)
+	}
+	if health.Condition == spool.Full && health.Cleaning != nil {
+		out.Reason += "; space does not come back: " + health.Cleaning.Error()
 	}
 	return out
+}
+
+// degraded is what is wrong with a store that takes everything: what is corrupt goes before what is not cleaned.
+func degraded(corrupt []*spool.CorruptError, cleaning error) (state admin.State, reason, fix string) {
+	if len(corrupt) > 0 {
+		return admin.Corrupt, corrupt[0].Error(), corrupt[0].Fix()
+	}
+	return admin.Degraded, "space of the store does not come back: " + cleaning.Error(), "repair the disk, or the rights of its folder, before the store is full"
 }
 
 func (s service) localBroker() admin.Broker {

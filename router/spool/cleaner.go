@@ -16,28 +16,21 @@ const (
 	cleanChunk     = 1 << 20
 )
 
-// clean frees dead segments, then rewrites pinned ones until none is worth it. Errors are tried again at the next look.
-func (s *Spool) clean(ctx context.Context) {
+// clean frees dead segments, then rewrites pinned ones until none is worth it.
+func (s *Spool) clean(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := s.freeDead(ctx); err != nil {
-			s.cleanFailed(ctx, err)
-			return
+			return fmt.Errorf("clean: %w", err)
 		}
 		victim := s.victim()
 		if victim == nil {
-			return
+			return nil
 		}
 		if err := s.rewrite(ctx, victim); err != nil {
-			s.cleanFailed(ctx, err)
-			return
+			return fmt.Errorf("clean: %w", err)
 		}
 	}
-}
-
-func (s *Spool) cleanFailed(ctx context.Context, err error) {
-	if ctx.Err() == nil {
-		s.logger.Debug("cleaning", "err", err)
-	}
+	return ctx.Err()
 }
 
 // freeDead writes MOVED for every segment that holds nothing that anybody needs, and removes it. MOVED is durable before a segment goes: without it
@@ -136,7 +129,9 @@ func (s *Spool) rewrite(ctx context.Context, g *segment) error {
 		if err := s.commitOwn(ctx, piece...); err != nil {
 			return err
 		}
-		s.errands(ctx)
+		if err := s.errands(ctx); err != nil {
+			s.kept(ctx, err)
+		}
 	}
 	if err := s.commitOwn(ctx, movedRecord([]uint64{g.number()})); err != nil {
 		return err
@@ -145,7 +140,8 @@ func (s *Spool) rewrite(ctx context.Context, g *segment) error {
 	return s.removeGarbage(ctx)
 }
 
-// keepBroken leaves a segment that cannot be read: nothing stored is deleted because of that. One that the writer has freed meanwhile is no loss.
+// keepBroken leaves a segment that cannot be read: nothing stored is deleted because of that. One that the writer has freed meanwhile is no
+// loss. An error is a context's.
 func (s *Spool) keepBroken(g *segment, err error) error {
 	if s.gone(g) {
 		return nil
@@ -153,11 +149,12 @@ func (s *Spool) keepBroken(g *segment, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	err = fmt.Errorf("segment %d keeps its space until the next start: %w", g.number(), err)
 	s.mu.Lock()
-	g.broken = true
+	g.broken, s.uncleanable = true, err
 	s.mu.Unlock()
 	s.logger.Error("segment cannot be cleaned", "segment", g.number(), "err", err)
-	return err
+	return nil
 }
 
 // needed lists the records of g that must be rewritten: batches that are not forgotten and stand nowhere later, parking records, unknown ones.

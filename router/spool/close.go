@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// finishTimeout bounds what Run does after the writer has ended well: footers, and removing what was opened ahead. All of it can be left undone.
+// finishTimeout bounds what Run does after the writer has ended well: footers, and removing what was opened ahead. None of it is needed for
+// correctness.
 const finishTimeout = 5 * time.Second
 
 // endRun ends what is open. reason is why the writer ended; nil: it was closed and has written everything.
@@ -31,35 +32,19 @@ func (s *Spool) endRun(reason error) error {
 
 // leaveInOrder gives every segment its footer and removes what was opened ahead.
 func (s *Spool) leaveInOrder(ctx context.Context) {
-	s.mu.Lock()
-	if s.active != nil && s.active.first != 0 {
-		s.retired = append(s.retired, s.active)
-		s.active = nil
-	}
-	ahead := s.ahead
-	s.ahead = nil
-	s.mu.Unlock()
-	if ahead != nil {
-		_ = ahead.w.Close() // it holds nothing
-		s.discard(ahead.number())
+	s.retire()
+	if ahead := s.takeAhead(); ahead != nil {
+		s.throwAway(ahead)
 	}
 	if err := errors.Join(s.writeFooters(ctx), s.removeGarbage(ctx)); err != nil {
-		s.logger.Debug("last errands of the keeper", "err", err)
+		s.logger.Warn("store left without a footer, or with an empty segment; the next start reads more", "err", err)
 	}
 }
 
-// closeWriters closes what is still open after an end in disorder.
+// closeWriters closes what is still open after an end in disorder. Callers hold mu.
 func (s *Spool) closeWriters() error {
-	open := s.retired
-	if s.active != nil {
-		open = append(open, s.active)
-	}
-	if s.ahead != nil {
-		open = append(open, s.ahead)
-	}
-	s.retired, s.active, s.ahead = nil, nil, nil
 	var errs []error
-	for _, o := range open {
+	for _, o := range s.takeOpen() {
 		errs = append(errs, o.w.Close())
 	}
 	return errors.Join(errs...)

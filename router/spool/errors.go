@@ -16,7 +16,7 @@ var (
 	ErrReadOnly = errors.New("the spool was opened read-only")
 )
 
-// CorruptError says what is not as it was written. It wraps federation.ErrCorrupt. Nothing of it is ever served.
+// CorruptError says what is not as it was written; Fix says what to do. It wraps federation.ErrCorrupt. Nothing of it is ever served.
 type CorruptError struct {
 	Segment uint64
 	Offset  int64          // position in the segment, -1 when the segment is missing
@@ -29,23 +29,34 @@ type CorruptError struct {
 	Marks bool
 }
 
-// Error says where and what, and what the admin can do.
+// Error says where and what.
 func (e *CorruptError) Error() string {
-	where := fmt.Sprintf("segment %d at byte %d", e.Segment, e.Offset)
+	text := fmt.Sprintf("segment %d at byte %d", e.Segment, e.Offset)
 	if e.Offset < 0 {
-		where = fmt.Sprintf("segment %d", e.Segment)
+		text = fmt.Sprintf("segment %d", e.Segment)
 	}
 	if e.LSN != 0 {
-		where += fmt.Sprintf(" (groups %d to %d)", e.LSN, e.Last)
+		text += fmt.Sprintf(" (groups %d to %d)", e.LSN, e.Last)
 	}
+	text += ": " + e.What
 	switch {
 	case e.Batch.Lane != (federation.Lane{}):
-		return fmt.Sprintf("%s: %s: the lane stops at %s; put the segment back, or give the offsets up: cloudqueue spool void %s FIRST-LAST --reason corrupt", where, e.What, e.Batch, e.Batch.Lane)
+		text += fmt.Sprintf(": the lane stops at %s", e.Batch)
 	case e.Marks:
-		return fmt.Sprintf("%s: %s: marks may be lost, so nothing is served; put the segment back, or, with the router stopped, give the stretch up: cloudqueue spool void --corrupt, then cloudqueue spool new-id", where, e.What)
-	default:
-		return fmt.Sprintf("%s: %s: what it held is not known, so lanes stop where something is missing; put the segment back, or, with the router stopped, give the stretch up: cloudqueue spool void --corrupt", where, e.What)
+		text += ": marks may be lost, so nothing is served"
 	}
+	return text
+}
+
+// Fix says what the admin can do.
+func (e *CorruptError) Fix() string {
+	switch {
+	case e.Batch.Lane != (federation.Lane{}):
+		return fmt.Sprintf("put the segment back from a backup, or give the offsets up: cloudqueue spool void %s FIRST-LAST --reason corrupt", e.Batch.Lane)
+	case e.Marks:
+		return "put the segment back from a backup, or, with the router stopped, give the stretch up: cloudqueue spool void --corrupt --why REASON, then cloudqueue spool new-id"
+	}
+	return "put the segment back from a backup, or, with the router stopped, give the stretch up: cloudqueue spool void --corrupt --why REASON; until then lanes stop where something is missing"
 }
 
 // Unwrap gives federation.ErrCorrupt.

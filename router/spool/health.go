@@ -8,17 +8,23 @@ type Health struct {
 	Since     time.Time // since when the condition is that
 	Err       error     // the store's last error; nil when it is well
 	Attempts  int       // of the group that waits
+	Cleaning  error     // why segments are not ended, cleaned or removed as they should be, and space does not come back; nil when they are
 	Writing   time.Time // since when the group that is being written waits for the store, also for one that hangs without an error; zero when there is none
 }
 
 // Condition is how the store is, in one word; where several apply, the greatest.
 type Condition uint8
 
+// Conditions of a store.
 const (
-	Running  Condition = iota
-	Degraded           // something corrupt is not served; the rest is
-	Full               // batches are refused for want of room (Usage.Full); marks and what drains go on
-	Unwell             // nothing becomes durable: the store fails, or has not answered for answerTime
+	// Running: it takes and serves everything.
+	Running Condition = iota
+	// Degraded: something corrupt is not served (Spool.Corrupt), or space does not come back (Health.Cleaning). The rest goes on.
+	Degraded
+	// Full: batches are refused for want of room (Usage.Full); marks and what drains go on.
+	Full
+	// Unwell: nothing becomes durable: the store fails, or has not answered for answerTime.
+	Unwell
 )
 
 // answerTime is how long a write may take before the store counts as one that does not answer. Chosen: the slowest sync of a healthy disk takes a tenth.
@@ -49,7 +55,7 @@ func (s *Spool) condition(now time.Time) (c Condition, since time.Time) {
 		return Unwell, s.writing
 	case s.space.full:
 		return Full, now
-	case len(s.corrupt) > 0:
+	case len(s.corrupt) > 0 || s.health.Cleaning != nil:
 		return Degraded, now
 	}
 	return Running, now

@@ -1,9 +1,12 @@
 package spool_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +95,40 @@ func TestAStoreWithACorruptStretchIsDegradedSinceItWasOpened(t *testing.T) {
 		s.want(spool.Degraded, opened)
 		if c := s.Corrupt(); len(c) != 1 || c[0].Segment != number {
 			t.Errorf("corrupt %v, want segment %d", c, number)
+		}
+		s.close()
+	})
+}
+
+func TestAKeeperThatFailsIsSaidOnceAndUntilItDoesNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memstore.New(memstore.Options{})
+		var lines bytes.Buffer
+		cfg := small()
+		cfg.Logger = slog.New(slog.NewTextHandler(&lines, nil))
+		s := start(t, disk, cfg)
+		disk.SetFault(func(op memstore.Op) memstore.Fault {
+			if op.Kind == memstore.OpRemove {
+				return memstore.Fault{Err: errDisk}
+			}
+			return memstore.Fault{}
+		})
+		for i := range federation.Offset(20) {
+			s.commit(spool.BatchRecord{Batch: sealed(t, "orders", 1+i, 1, 1000)})
+		}
+		s.Forget(lane("orders"), born, 20)
+		time.Sleep(time.Minute)
+
+		if h := s.Health(); h.Condition != spool.Degraded || !errors.Is(h.Cleaning, errDisk) {
+			t.Errorf("health while nothing can be removed: %+v", h)
+		}
+		if n := strings.Count(lines.String(), "store is not kept in order"); n != 1 {
+			t.Errorf("said %d times in a minute:\n%s", n, lines.String())
+		}
+		disk.SetFault(nil)
+		time.Sleep(2 * time.Second)
+		if h := s.Health(); h.Condition != spool.Running || h.Cleaning != nil {
+			t.Errorf("health afterwards: %+v", h)
 		}
 		s.close()
 	})

@@ -10,26 +10,28 @@ import (
 // keepInterval is how often the keeper looks at the store's free space and tries again what failed. Chosen: space that comes back is used within a second.
 const keepInterval = time.Second
 
-// keep is the keeper: it opens the next segment ahead, writes footers, removes what is dead and cleans what is pinned. Nothing of it is in the way of a commit.
+// keep is the keeper: it opens the next segment ahead, writes footers, removes what is dead and cleans what is pinned. Nothing of it is in
+// the way of a commit, and each is tried again at the next look when it fails.
 func (s *Spool) keep(ctx context.Context) {
 	ticker := time.NewTicker(keepInterval)
 	defer ticker.Stop()
 	full := false
+	var space error
 	for ctx.Err() == nil {
-		s.errands(ctx)
-		s.clean(ctx)
+		s.kept(ctx, errors.Join(s.errands(ctx), s.clean(ctx), space))
 		select { // any order: every errand looks at everything
 		case <-s.tidy:
 		case <-ticker.C:
-			s.refreshSpace(ctx)
+			space = s.refreshSpace(ctx)
 			s.sayWhenFull(&full)
 		case <-ctx.Done():
 		}
 	}
 }
 
-// errands are the short works. Each is tried again at the next look when it fails.
-func (s *Spool) errands(ctx context.Context) {
+// errands are the short works.
+func (s *Spool) errands(ctx context.Context) error {
+	var errs []error
 	for _, errand := range []func(context.Context) error{s.writeFooters, s.openAhead, s.removeGarbage} {
 		err := errand(ctx)
 		if errors.Is(err, ErrFenced) {
@@ -38,9 +40,29 @@ func (s *Spool) errands(ctx context.Context) {
 			s.mu.Unlock()
 			notify(s.work)
 		}
-		if err != nil && ctx.Err() == nil {
-			s.logger.Debug("errand of the keeper", "err", err)
-		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// kept notes how a look of the keeper went, and says when a series of failures begins and ends.
+func (s *Spool) kept(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	if err == nil {
+		err = s.uncleanable
+	}
+	was := s.health.Cleaning
+	s.health.Cleaning = err
+	s.look()
+	s.mu.Unlock()
+	switch {
+	case was == nil && err != nil:
+		s.logger.Warn("store is not kept in order, trying again", "epoch", s.identity.Epoch, "err", err)
+	case was != nil && err == nil:
+		s.logger.Info("store kept in order again", "epoch", s.identity.Epoch)
 	}
 }
 
@@ -58,20 +80,14 @@ func (s *Spool) openAhead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.ahead, s.aheadOf = o, previous
-	s.mu.Unlock()
+	s.keepAhead(o, previous)
 	return nil
 }
 
 // writeFooters ends the segments that the writer has left.
 func (s *Spool) writeFooters(ctx context.Context) error {
-	s.mu.Lock()
-	retired := s.retired
-	s.retired = nil
-	s.mu.Unlock()
 	var errs []error
-	for _, o := range retired {
+	for _, o := range s.takeRetired() {
 		if s.gone(o.segment) {
 			errs = append(errs, o.w.Close())
 			continue
@@ -108,44 +124,30 @@ func (s *Spool) cacheContent(g *segment, c *content) {
 // removeGarbage removes segments that hold nothing, newest first: an older one may be named by the header of a newer one.
 func (s *Spool) removeGarbage(ctx context.Context) error {
 	for {
-		s.mu.Lock()
-		if len(s.garbage) == 0 {
-			s.mu.Unlock()
+		number, ok := s.nextGarbage()
+		if !ok {
 			return nil
 		}
-		number := s.garbage[0]
-		s.mu.Unlock()
 		if err := s.readers.drop(number); err != nil {
 			s.logger.Debug("close of a dead segment", "segment", number, "err", err)
 		}
 		if err := s.store.Remove(ctx, number); err != nil {
 			return fmt.Errorf("remove segment %d: %w", number, err)
 		}
-		s.dropGarbage(number)
-	}
-}
-
-func (s *Spool) dropGarbage(number uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, n := range s.garbage {
-		if n == number {
-			s.garbage = append(s.garbage[:i], s.garbage[i+1:]...)
-			return
-		}
+		s.removed(number)
 	}
 }
 
 // refreshSpace asks the store how much it can take.
-func (s *Spool) refreshSpace(ctx context.Context) {
+func (s *Spool) refreshSpace(ctx context.Context) error {
 	free, _, err := s.store.Space(ctx)
 	if err != nil {
-		s.logger.Debug("space of the store", "err", err)
-		return
+		return fmt.Errorf("space of the store: %w", err)
 	}
 	s.mu.Lock()
 	s.free = free
 	s.mu.Unlock()
+	return nil
 }
 
 // sayWhenFull says once that the spool got full, and once that it is not any more.

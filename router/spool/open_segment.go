@@ -45,14 +45,6 @@ func writeHeader(ctx context.Context, w Writer, h *segmentHeader) error {
 	return w.Sync(ctx)
 }
 
-// discard notes a segment that holds nothing, for the keeper to remove.
-func (s *Spool) discard(number uint64) {
-	s.mu.Lock()
-	s.garbage = append([]uint64{number}, s.garbage...)
-	s.mu.Unlock()
-	notify(s.tidy)
-}
-
 // append writes b and makes it durable.
 func (o *openSegment) append(ctx context.Context, b []byte) error {
 	if _, err := o.w.Write(b); err != nil {

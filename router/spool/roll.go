@@ -6,8 +6,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// activate goes on in a new segment: the one opened ahead, or one that is made at once.
-func (s *Spool) activate(ctx context.Context) error {
+// roll goes on in a new segment: the one opened ahead, or one that is made at once.
+func (s *Spool) roll(ctx context.Context) error {
 	o := s.takeAhead()
 	if o == nil {
 		var err error
@@ -15,28 +15,7 @@ func (s *Spool) activate(ctx context.Context) error {
 			return err
 		}
 	}
-	s.mu.Lock()
-	if s.active != nil {
-		s.retired = append(s.retired, s.active)
-	}
-	s.mu.Unlock()
-	s.active = o
-	notify(s.tidy)
-	return nil
-}
-
-// takeAhead gives the segment that was opened ahead. One whose number is no longer the highest is thrown away: segments are used in the order of their numbers.
-func (s *Spool) takeAhead() *openSegment {
-	s.mu.Lock()
-	o := s.ahead
-	s.ahead = nil
-	late := o != nil && o.number() != s.numbers
-	s.mu.Unlock()
-	if !late {
-		return o
-	}
-	_ = o.w.Close() // it holds nothing
-	s.discard(o.number())
+	s.activate(o)
 	return nil
 }
 

@@ -105,7 +105,7 @@ func (s *Spool) write(ctx context.Context, group []*submission) error {
 // tryWrite writes a group once, and a CHECKPOINT behind it when the segment is a new one.
 func (s *Spool) tryWrite(ctx context.Context, group []*submission) error {
 	if s.active == nil || s.full(s.active) {
-		if err := s.activate(ctx); err != nil {
+		if err := s.roll(ctx); err != nil {
 			return err
 		}
 	}
