@@ -25,7 +25,7 @@ func (s service) Status(context.Context) (*admin.Status, error) {
 	out := s.OutLanes()
 	return &admin.Status{At: time.Now(), Federation: s.site.cfg.Federation, Site: string(s.site.cfg.Site),
 		Router: s.process(), Store: s.store(), Broker: s.localBroker(), Topology: s.topology(), Listener: s.listener(),
-		Links: s.links(out), Out: out, In: s.InLanes(), Parking: s.parking(), Refused: append(s.Refusals(), s.connections()...)}, nil
+		Links: s.links(out), Out: out, In: s.inLanes(), Parking: s.parking(), Refused: append(s.Refusals(), s.connections()...)}, nil
 }
 
 // since gives a condition without a date the start of the router: it has been so since then.
@@ -34,6 +34,15 @@ func (s service) since(c admin.Condition) admin.Condition {
 		c.Since = s.site.started
 	}
 	return c
+}
+
+// inLanes gives those that nobody has opened yet the start of the router as their date.
+func (s service) inLanes() []admin.InLane {
+	lanes := s.InLanes()
+	for i := range lanes {
+		lanes[i].Condition = s.since(lanes[i].Condition)
+	}
+	return lanes
 }
 
 func (s service) process() admin.Router {
