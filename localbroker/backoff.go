@@ -15,7 +15,7 @@ type backoff struct {
 
 // next gives the time to wait before the next attempt.
 func (b *backoff) next() time.Duration {
-	b.bound = min(max(b.least, 2*b.bound), b.most)
+	b.bound = max(min(max(b.least, 2*b.bound), b.most), 1)
 	return rand.N(b.bound) + time.Millisecond
 }
 

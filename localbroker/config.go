@@ -68,56 +68,62 @@ type target struct {
 // withDefaults gives the config with zero values replaced, and everything that is wrong with it.
 func (c Config) withDefaults() (Config, target, error) {
 	t, err := c.target()
-	problems := []error{err}
+	wrong := complaints{err}
 	if c.Site == "" {
-		problems = append(problems, errors.New("the site (Site) is empty: it names the owner locks"))
+		wrong.addf("the site (Site) is empty: it names the owner locks")
 	}
-	positive := func(name string, value *int64, fallback, limit int64) {
-		if *value == 0 {
-			*value = fallback
-		}
-		if *value < 0 || *value > limit {
-			problems = append(problems, fmt.Errorf("%s is %d: write 1 to %d, or 0 for %d", name, *value, limit, fallback))
-		}
-	}
-	number := func(name string, value *int, fallback, limit int64) {
-		n := int64(*value)
-		positive(name, &n, fallback, limit)
-		*value = int(n)
-	}
-	duration := func(name string, value *time.Duration, fallback time.Duration) {
-		if *value == 0 {
-			*value = fallback
-		}
-		if *value < 0 {
-			problems = append(problems, fmt.Errorf("%s is %v: write a positive duration, or 0 for %v", name, *value, fallback))
-		}
-	}
-	number("PrefetchBytes", &c.PrefetchBytes, 4<<20, 1<<30)
-	number("MaxPrefetch", &c.MaxPrefetch, 1024, 65535)
-	positive("MaxMessageSize", &c.MaxMessageSize, 128<<20, 1<<30)
-	number("Window", &c.Window, 2048, 1<<16)
-	number("FrameSize", &c.FrameSize, 128<<10, 16<<20)
-	duration("Heartbeat", &c.Heartbeat, 10*time.Second)
-	duration("DialTimeout", &c.DialTimeout, 10*time.Second)
-	duration("CallTimeout", &c.CallTimeout, 15*time.Second)
-	duration("WriteTimeout", &c.WriteTimeout, 15*time.Second)
-	duration("RetryMin", &c.RetryMin, 250*time.Millisecond)
-	duration("RetryMax", &c.RetryMax, 15*time.Second)
-	duration("Reassert", &c.Reassert, 30*time.Second)
-	if c.FrameSize < 4096 {
-		problems = append(problems, fmt.Errorf("the frame size (FrameSize) is %d: the protocol's least is 4096", c.FrameSize))
-	}
-	if c.Heartbeat%time.Second != 0 {
-		problems = append(problems, fmt.Errorf("the heartbeat is %v: the protocol carries whole seconds", c.Heartbeat))
-	}
+	c.sizes(&wrong)
+	c.times(&wrong)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{}).DialContext
 	}
-	return c, t, errors.Join(problems...)
+	return c, t, errors.Join(wrong...)
+}
+
+func (c *Config) sizes(wrong *complaints) {
+	bound(wrong, "PrefetchBytes", &c.PrefetchBytes, 4<<20, 1<<30)
+	bound(wrong, "MaxPrefetch", &c.MaxPrefetch, 1024, 65535)
+	bound(wrong, "MaxMessageSize", &c.MaxMessageSize, 128<<20, 1<<30)
+	bound(wrong, "Window", &c.Window, 2048, 1<<16)
+	bound(wrong, "FrameSize", &c.FrameSize, 128<<10, 16<<20)
+	if c.FrameSize < 4096 {
+		wrong.addf("the frame size (FrameSize) is %d: the protocol's least is 4096", c.FrameSize)
+	}
+}
+
+func (c *Config) times(wrong *complaints) {
+	const most = 65535 * time.Second // what the protocol can say of a heartbeat, and more than anybody waits
+	bound(wrong, "Heartbeat", &c.Heartbeat, 10*time.Second, most)
+	bound(wrong, "DialTimeout", &c.DialTimeout, 10*time.Second, most)
+	bound(wrong, "CallTimeout", &c.CallTimeout, 15*time.Second, most)
+	bound(wrong, "WriteTimeout", &c.WriteTimeout, 15*time.Second, most)
+	bound(wrong, "RetryMin", &c.RetryMin, 250*time.Millisecond, most)
+	bound(wrong, "RetryMax", &c.RetryMax, 15*time.Second, most)
+	bound(wrong, "Reassert", &c.Reassert, 30*time.Second, most)
+	if c.Heartbeat%time.Second != 0 {
+		wrong.addf("the heartbeat is %v: the protocol carries whole seconds", c.Heartbeat)
+	}
+	if c.RetryMin > c.RetryMax {
+		wrong.addf("RetryMin is %v and RetryMax %v: write one that is not below the other", c.RetryMin, c.RetryMax)
+	}
+}
+
+// complaints are everything that is wrong.
+type complaints []error
+
+func (c *complaints) addf(format string, args ...any) { *c = append(*c, fmt.Errorf(format, args...)) }
+
+// bound replaces zero, and reports what is below it or above limit.
+func bound[T int | int64 | time.Duration](wrong *complaints, name string, value *T, fallback, limit T) {
+	if *value == 0 {
+		*value = fallback
+	}
+	if *value < 0 || *value > limit {
+		wrong.addf("%s is %v: write what is above 0 and at most %v, or 0 for %v", name, *value, limit, fallback)
+	}
 }
 
 // target reads the URL. No error of it repeats the URL, which may hold a secret.
@@ -165,7 +171,7 @@ func (c *Config) readParameters(query url.Values) error {
 			}
 			c.Heartbeat = time.Duration(seconds) * time.Second
 		default:
-			return fmt.Errorf("broker URL: unknown parameter %q: heartbeat and auth_mechanism are understood; certificates belong into the tls part of the file", name)
+			return fmt.Errorf("broker URL: unknown parameter %q: heartbeat and auth_mechanism are understood; certificates are broker.authorities, broker.certificate and broker.key", name)
 		}
 	}
 	return nil

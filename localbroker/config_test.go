@@ -27,12 +27,12 @@ func TestConfigSaysEverythingThatIsWrongAndNoSecret(t *testing.T) {
 		{"password in a URL that is not understood", localbroker.Config{URL: "amqp://anna:s3cret%@ho st/", Site: "ams"}, []string{"not understood"}},
 		{"another scheme", localbroker.Config{URL: "http://host/", Site: "ams"}, []string{"amqp://host:5672"}},
 		{"nothing", localbroker.Config{}, []string{"not understood", "the site (Site) is empty"}},
-		{"unknown parameter", localbroker.Config{URL: "amqp://host/?cacertfile=x", Site: "ams"}, []string{`"cacertfile"`, "tls"}},
+		{"unknown parameter", localbroker.Config{URL: "amqp://host/?cacertfile=x", Site: "ams"}, []string{`"cacertfile"`, "broker.authorities"}},
 		{"heartbeat", localbroker.Config{URL: "amqp://host/?heartbeat=0", Site: "ams"}, []string{"heartbeat"}},
 		{"mechanism", localbroker.Config{URL: "amqp://host/?auth_mechanism=magic", Site: "ams"}, []string{`"magic"`, "plain, amqplain, external"}},
 		{"password without a user", localbroker.Config{URL: "amqp://host/", Password: "s3cret", Site: "ams"}, []string{"no user name"}},
-		{"limits", localbroker.Config{URL: "amqp://host/", Site: "ams", Window: -1, FrameSize: 100, Heartbeat: 1500 * time.Millisecond, CallTimeout: -1, PrefetchBytes: 1 << 40},
-			[]string{"Window is -1", "the frame size (FrameSize) is 100", "the heartbeat is 1.5s", "CallTimeout is -1ns", "PrefetchBytes"}},
+		{"limits", localbroker.Config{URL: "amqp://host/", Site: "ams", Window: -1, FrameSize: 100, Heartbeat: 1500 * time.Millisecond, CallTimeout: -1, RetryMin: time.Second, RetryMax: time.Millisecond, PrefetchBytes: 1 << 40},
+			[]string{"Window is -1", "RetryMin is 1s and RetryMax 1ms", "the frame size (FrameSize) is 100", "the heartbeat is 1.5s", "CallTimeout is -1ns", "PrefetchBytes"}},
 	} {
 		_, err := localbroker.New(c.cfg)
 		if err == nil {

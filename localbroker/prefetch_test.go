@@ -59,6 +59,9 @@ func TestBackoffStaysWithinItsBounds(t *testing.T) {
 			t.Fatalf("attempt %d waits %v, the bound is %v", i, d, bound)
 		}
 	}
+	if d := (&backoff{}).next(); d <= 0 { // a quarter of a nanosecond
+		t.Fatal(d)
+	}
 	b.reset()
 	if d := b.next(); d > 101*time.Millisecond {
 		t.Fatal(d)
