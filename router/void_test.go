@@ -73,3 +73,31 @@ func TestTheLastVoidOfALaneIsRefusedWithWords(t *testing.T) {
 		}
 	})
 }
+
+func TestACorruptBatchIsAbandonedWhenItIsVoided(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		for _, text := range []string{"first", "second, which will be spoiled", "third"} {
+			s.publish(large(text))
+		}
+		s.restarted()
+		s.start()
+		s.spoil("second, which will be spoiled") // beneath the running router: it finds it when it sends
+		s.opened()
+		time.Sleep(time.Second)
+		corrupt := s.spool.Corrupt()
+		if len(corrupt) != 1 || corrupt[0].Batch.First != 2 || s.router.Abandoned(corrupt[0].Batch) {
+			t.Fatalf("corrupt: %v", corrupt)
+		}
+
+		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 2, Last: 2, Reason: "corrupt", Who: "test"}); err != nil {
+			t.Fatal(err)
+		}
+
+		if !s.router.Abandoned(corrupt[0].Batch) {
+			t.Error("it was voided for every destination")
+		}
+		if s.router.Abandoned(federation.BatchName{}) {
+			t.Error("what nobody knows is abandoned")
+		}
+	})
+}
