@@ -43,12 +43,24 @@ type Authority struct {
 
 // NewAuthority makes a self-signed authority that may name sites of this federation only.
 func NewAuthority(federationName string, now time.Time) (*Authority, error) {
-	if err := checkFederation(federationName); err != nil {
+	key, err := newKey()
+	if err != nil {
 		return nil, err
 	}
+	return authorityWith(federationName, key, now)
+}
+
+func newKey() (crypto.Signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make the authority's key: %w", err)
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	return key, nil
+}
+
+func authorityWith(federationName string, key crypto.Signer, now time.Time) (*Authority, error) {
+	if err := checkFederation(federationName); err != nil {
+		return nil, err
 	}
 	template := &x509.Certificate{
 		SerialNumber: serial(), Subject: pkix.Name{CommonName: "cloudqueue " + federationName},
@@ -63,29 +75,44 @@ func NewAuthority(federationName string, now time.Time) (*Authority, error) {
 	return &Authority{federationName, certificate, key}, nil
 }
 
-// Create makes an authority and writes it to dir: ca.crt, and ca.key with mode 0600. It never overwrites: when there is one already, the error wraps fs.ErrExist.
+// Create makes an authority and writes it to dir: ca.key with mode 0600, then ca.crt. It never overwrites: when there is a ca.crt already, the error wraps fs.ErrExist.
+// A ca.key alone is what a crash between the two leaves; it becomes the authority's.
 func Create(dir, federationName string, now time.Time) (*Authority, error) {
-	a, err := NewAuthority(federationName, now)
-	if err != nil {
-		return nil, err
-	}
-	key, err := encodeKey(a.key)
-	if err != nil {
+	if err := checkFederation(federationName); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	for _, f := range []struct {
-		name  string
-		bytes []byte
-		mode  fs.FileMode
-	}{{AuthorityKey, key, 0o600}, {AuthorityCertificate, a.PEM(), 0o644}} {
-		if err := writeOnce(filepath.Join(dir, f.name), f.bytes, f.mode); err != nil {
-			return nil, err
-		}
+	path := filepath.Join(dir, AuthorityCertificate)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist})
 	}
-	return a, nil
+	key, err := keyIn(filepath.Join(dir, AuthorityKey))
+	if err != nil {
+		return nil, err
+	}
+	a, err := authorityWith(federationName, key, now)
+	if err != nil {
+		return nil, err
+	}
+	return a, place(path, a.PEM(), 0o644)
+}
+
+// keyIn gives the key in a file, which it makes when there is none.
+func keyIn(path string) (crypto.Signer, error) {
+	key, err := readKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if key, err = newKey(); err != nil {
+		return nil, err
+	}
+	b, err := encodeKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return key, place(path, b, 0o600)
 }
 
 // Open reads the authority in dir.
@@ -136,9 +163,9 @@ func (a *Authority) Issue(site federation.SiteID, life time.Duration, now time.T
 
 // issue signs a leaf with any names and dates.
 func (a *Authority) issue(names []*url.URL, from, to time.Time) (certificate, key []byte, err error) {
-	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	signer, err := newKey()
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a key: %w", err)
+		return nil, nil, err
 	}
 	leaf, err := sign(&x509.Certificate{
 		SerialNumber: serial(), NotBefore: from, NotAfter: to, URIs: names,

@@ -1,16 +1,13 @@
 package pki
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // maxFile is the most that is read of a certificate or key file (chosen: 100 authorities are 70 KiB).
@@ -121,29 +118,6 @@ func readFile(path string) ([]byte, error) {
 		err = fmt.Errorf("%s: over %d bytes", path, maxFile)
 	}
 	return b, err
-}
-
-// writeOnce writes a file that must not exist.
-func writeOnce(path string, b []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-// replace writes a file beside the old one and renames it, so that a reader sees the one or the other.
-func replace(path string, b []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, bytes.NewReader(b))
-	if err := errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return os.Rename(f.Name(), path)
 }
 
 func samePublicKey(a, b crypto.PublicKey) bool {
