@@ -21,6 +21,9 @@ type Paths struct {
 // of a modification time, or under a replaced symbolic link, is seen).
 const reloadEvery = 10 * time.Second
 
+// settle is how long files that do not fit each other are left before that is said: whoever issues writes them one after the other (chosen: two syncs, many times).
+const settle = time.Second
+
 const stateHeld = federation.StateHeld
 
 // Files is an identity that is read again when its files change.
@@ -65,13 +68,28 @@ func (f *Files) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			_ = f.Reload() // State and the log tell it
+			f.check(ctx)
 		}
 	}
 }
 
+// check looks at the files, and a second time before it says that they cannot be used.
+func (f *Files) check(ctx context.Context) {
+	if f.look(func(error) {}) == nil {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(settle):
+		_ = f.Reload() // State and the log tell it
+	}
+}
+
 // Reload looks at the files now. After an error the identity stays what it was. A site or federation that differs from the one in use is an error.
-func (f *Files) Reload() error {
+func (f *Files) Reload() error { return f.look(f.hold) }
+
+// look is Reload that gives an error to hold.
+func (f *Files) look(hold func(error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	id, sum, err := f.read()
@@ -80,7 +98,7 @@ func (f *Files) Reload() error {
 	}
 	switch {
 	case err != nil:
-		f.hold(err)
+		hold(err)
 	case sum != f.sum || f.state.State == stateHeld:
 		f.sum = sum
 		f.current.Store(id)
@@ -90,7 +108,7 @@ func (f *Files) Reload() error {
 	return err
 }
 
-// hold keeps the identity in use and says why, once for each reason.
+// hold keeps the identity in use and says why, once for each reason. It needs f.mu.
 func (f *Files) hold(err error) {
 	if f.state.State == stateHeld && f.state.Reason == err.Error() {
 		return
