@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -33,6 +34,7 @@ type Process struct {
 	log    string
 	cmd    *exec.Cmd
 	tether io.Closer     // our end of the leash
+	killed atomic.Bool   // Kill was called before the program had ended
 	done   chan struct{} // closed when the program has ended
 	state  *os.ProcessState
 }
@@ -109,6 +111,7 @@ func (p *Process) ExitCode(ctx context.Context) (int, error) {
 // Kill ends the program and its children with SIGKILL and returns when the program is gone.
 func (p *Process) Kill() {
 	if p.Running() {
+		p.killed.Store(true)
 		syscall.Kill(-p.PID(), syscall.SIGKILL) // an error means that it is gone already
 	}
 	<-p.done
@@ -128,19 +131,27 @@ func (p *Process) Signal(signal syscall.Signal) error {
 	return p.cmd.Process.Signal(signal)
 }
 
-// Stop asks the program to end with SIGTERM; if it has not when ctx ends, it is killed and an error says so.
-// A program that ended before is no error.
+// Stop asks the program to end with SIGTERM; if it has not when ctx ends, it is killed and an error says so. Any other end than
+// with code 0 is an error too, unless Kill ended the program before: it has stopped uncleanly, or it failed while nobody looked.
 func (p *Process) Stop(ctx context.Context) error {
 	if p.Running() {
 		p.cmd.Process.Signal(syscall.SIGTERM) // an error means that it is gone already
 	}
 	select {
 	case <-p.done:
-		return nil
+		return p.unclean()
 	case <-ctx.Done():
 		p.Kill()
 		return fmt.Errorf("stop %s: it had to be killed: %w", p.name, ctx.Err())
 	}
+}
+
+// unclean says how a program ended that neither ended with code 0 nor was killed by us.
+func (p *Process) unclean() error {
+	if p.state.Success() || p.killed.Load() {
+		return nil
+	}
+	return fmt.Errorf("stop %s: it ended with %s; its log ends: %s", p.name, p.state, p.Log(2000))
 }
 
 // Log is the newest part of what the program wrote, at most maxBytes, for messages about its failure.

@@ -102,6 +102,27 @@ func TestStopAsksAndThenKills(t *testing.T) {
 	}
 }
 
+func TestAnEndWithAnotherCodeThan0IsNoCleanStop(t *testing.T) {
+	unwell := shell(t, "trap 'echo no room; exit 3' TERM; echo trapped; while :; do sleep 0.05; done")
+	crashed := shell(t, "echo out of memory; exit 2")
+	killed := shell(t, "while :; do sleep 0.05; done")
+	for unwell.Log(100) == "" {
+		time.Sleep(time.Millisecond)
+	}
+	<-crashed.Done()
+	killed.Kill()
+
+	if err := unwell.Stop(short(t)); err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("unwell: %v; want its code and its log", err)
+	}
+	if err := crashed.Stop(short(t)); err == nil || !strings.Contains(err.Error(), "exit status 2") {
+		t.Errorf("crashed before: %v; want its code", err)
+	}
+	if err := killed.Stop(short(t)); err != nil {
+		t.Errorf("killed by us: %v, want nil", err)
+	}
+}
+
 func TestKillEndsThePartsChildrenToo(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	p := shell(t, "sleep 600 & echo $! > "+pidFile+"; wait")
