@@ -33,7 +33,7 @@ check: ## gofmt, vet, staticcheck, layers, known vulnerabilities
 demo: build ## three sites on this machine, a cut link, a killed router, the balance; STAY=1 keeps it running
 	@$(BIN)/cloudqueue demo $(if $(STAY),--stay)
 
-test-chaos: ## real brokers, etcd and routers under at least 30 kills, then 200 restarts of a destination; prints the tables (CHAOS_SEED, CHAOS_KILLS)
+test-chaos: ## real brokers, etcd and routers under 30 kills and some pauses, then 200 restarts of a destination; prints the tables (CHAOS_SEED, CHAOS_KILLS)
 	@scripts/needs rabbitmq
 	go test -count=1 -v -timeout 30m -tags 'integration chaos' -run TestChaos ./sim/chaos
 	RESTARTS=200 go test -count=1 -v -timeout 30m ./sim/restarts

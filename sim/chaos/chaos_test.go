@@ -59,7 +59,7 @@ func logger(t *testing.T) func(string, ...any) {
 }
 
 // run executes a config and reports; the test fails if anything broke a guarantee.
-func run(t *testing.T, w *World, config Config) check.Report {
+func run(t *testing.T, w *World, config Config) (check.Report, Toll) {
 	t.Helper()
 	config.Log = logger(t)
 	report, toll, err := w.Run(t.Context(), config)
@@ -87,17 +87,17 @@ func run(t *testing.T, w *World, config Config) check.Report {
 		}
 		t.FailNow()
 	}
-	return report
+	return report, toll
 }
 
-// strikes runs without a fault, again after a clean restart, and then a plan of a seed, all in one world.
-func strikes(t *testing.T, kills int) {
+// strikes runs without a fault, again after a clean restart, and then a plan of a seed, all in one world: what the plan did.
+func strikes(t *testing.T, wantKills int) Toll {
 	seed := number(t, "CHAOS_SEED", uint64(time.Now().UnixNano()%1_000_000))
-	t.Logf("CHAOS_SEED=%d CHAOS_KILLS=%d", seed, kills)
+	t.Logf("CHAOS_SEED=%d CHAOS_KILLS=%d", seed, wantKills)
 	w := newWorld(t)
 
 	for range 2 {
-		faultless := run(t, w, Config{Rate: 500, Quiet: 8 * time.Second})
+		faultless, _ := run(t, w, Config{Rate: 500, Quiet: 8 * time.Second})
 		if flagged := faultless.Sum().Flagged; flagged != 0 {
 			t.Fatalf("%d messages flagged in a run without faults, want 0", flagged)
 		}
@@ -105,10 +105,19 @@ func strikes(t *testing.T, kills int) {
 			t.Fatal(err)
 		}
 	}
-	run(t, w, Config{Rate: 500, Plan: MakePlan(seed, kills), Quiet: 2 * time.Second})
+	_, toll := run(t, w, Config{Rate: 500, Plan: MakePlan(seed, wantKills), Quiet: 2 * time.Second})
+	if toll.Kills() != wantKills {
+		t.Errorf("%d kills, want %d", toll.Kills(), wantKills)
+	}
+	return toll
 }
 
 // TestOneStrikeOfEveryKindLosesNothing is the short run of make test.
 func TestOneStrikeOfEveryKindLosesNothing(t *testing.T) {
-	strikes(t, len(Kinds))
+	toll := strikes(t, len(kills))
+	for _, kind := range Kinds {
+		if len(toll.of(kind)) != 1 {
+			t.Errorf("%s: %d times, want once", kind, len(toll.of(kind)))
+		}
+	}
 }

@@ -5,10 +5,11 @@
 //	       └───────── audit ───── nyc
 //
 // MakePlan draws from a seed what is struck, when, and for how long: a router with SIGKILL or SIGSTOP, a RabbitMQ or etcd
-// with SIGKILL; every kind at least three times in a plan of 30, some of them on top of each other. World holds the parts;
-// Run publishes on both lanes, executes the plan, lets everything heal, waits until the queues stand still, and reads
-// them. What must hold then: nothing lost, nothing out of order, no duplicate without its flag (check.Report); and the
-// books, asked from the routers and read from their stores with every router stopped, count what the queues hold.
+// with SIGKILL; some on top of each other. In a plan of 30 kills, pauses not counted, every kind comes at least three times.
+// World holds the parts; Run publishes on both lanes, executes the plan, lets everything heal, waits until the queues stand
+// still, and reads them. What must hold then: nothing lost, nothing out of order, no duplicate without its flag
+// (check.Report); and the books, asked from the routers and read from their stores with every router stopped, count what
+// the queues hold.
 //
 // Nothing consumes the destination queues during a run, so that they show every appearance exactly once. Beside each
 // stands a second queue that a watch consumes. A strike waits until at least 100 messages that pass its part are confirmed

@@ -4,7 +4,15 @@ package chaos
 
 import "testing"
 
-// TestChaos is make test-chaos: at least 30 strikes at random moments, each kind at least three times.
+// leastOfAKind is how often every kind must strike; with the 30 kills of a run without CHAOS_KILLS each kills five times.
+const leastOfAKind = 3
+
+// TestChaos is make test-chaos: 30 kills at random moments, and pauses besides, each kind at least three times.
 func TestChaos(t *testing.T) {
-	strikes(t, int(number(t, "CHAOS_KILLS", 32)))
+	toll := strikes(t, int(number(t, "CHAOS_KILLS", 30)))
+	for _, kind := range Kinds {
+		if n := len(toll.of(kind)); n < leastOfAKind {
+			t.Errorf("%s: %d times, want at least %d: CHAOS_KILLS is at least 30", kind, n, leastOfAKind)
+		}
+	}
 }

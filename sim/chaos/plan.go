@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -21,11 +22,15 @@ const (
 	PauseNYC   Kind = "pause router nyc"
 )
 
-// Kinds lists all of them.
-var Kinds = []Kind{KillAMS, KillNYC, KillSIN, KillSource, KillTarget, KillEtcd, PauseAMS, PauseNYC}
+// kills and pauses are the kinds of either sort, Kinds all of them.
+var (
+	kills  = []Kind{KillAMS, KillNYC, KillSIN, KillSource, KillTarget, KillEtcd}
+	pauses = []Kind{PauseAMS, PauseNYC}
+	Kinds  = slices.Concat(kills, pauses)
+)
 
 // pauses says whether the part is paused instead of killed.
-func (k Kind) pauses() bool { return k == PauseAMS || k == PauseNYC }
+func (k Kind) pauses() bool { return slices.Contains(pauses, k) }
 
 // Strike is one event of a plan.
 type Strike struct {
@@ -43,16 +48,18 @@ func (s Strike) String() string {
 	return fmt.Sprintf("%s after %v for %v%s", s.Kind, s.After, s.Down, overlap)
 }
 
-// MakePlan draws strikes: the same ones for the same seed. Each kind comes strikes/len(Kinds) times or once more.
+// MakePlan draws strikes: the same ones for the same seed. It has as many kills as wanted, each kind of them equally often or once
+// more, and besides them, for every ten kills, a pause of each kind that pauses, at least one.
 //
 // A third of them overlap the next: a part that comes back meets another one that is away. Dead times reach from "at
 // once" to 2 s (chosen: longer ones only make the backlog larger), pauses to 8 s, which is beyond the links' and the brokers'
 // patience with some part that is silent.
-func MakePlan(seed uint64, strikes int) []Strike {
+func MakePlan(seed uint64, wantKills int) []Strike {
 	random := rand.New(rand.NewPCG(seed, 0))
-	plan := make([]Strike, strikes)
-	for i, order := range random.Perm(strikes) {
-		s := Strike{Kind: Kinds[order%len(Kinds)], Overlap: random.IntN(3) == 0}
+	wantPauses := len(pauses) * max(1, wantKills/10)
+	plan := make([]Strike, wantKills+wantPauses)
+	for i, order := range random.Perm(len(plan)) {
+		s := Strike{Kind: kindOf(order, wantKills), Overlap: random.IntN(3) == 0}
 		s.After = upTo(random, 2500*time.Millisecond)
 		s.Down = upTo(random, 2*time.Second)
 		if s.Kind.pauses() {
@@ -61,6 +68,14 @@ func MakePlan(seed uint64, strikes int) []Strike {
 		plan[i] = s
 	}
 	return plan
+}
+
+// kindOf numbers strikes: the kills come first, then the pauses.
+func kindOf(order, wantKills int) Kind {
+	if order < wantKills {
+		return kills[order%len(kills)]
+	}
+	return pauses[(order-wantKills)%len(pauses)]
 }
 
 // upTo draws whole milliseconds, so that a printed plan is the whole plan.

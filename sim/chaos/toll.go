@@ -18,9 +18,21 @@ type Struck struct {
 // Toll is the strikes of a run. Where one overlaps others, the time until delivery is that of all of them.
 type Toll []Struck
 
-// String is a table with a line for every kind that struck.
+// Kills is how many of the strikes were kills; the others were pauses.
+func (t Toll) Kills() int {
+	n := 0
+	for _, s := range t {
+		if !s.Kind.pauses() {
+			n++
+		}
+	}
+	return n
+}
+
+// String is a line with the counts, and a table with a line for every kind that struck.
 func (t Toll) String() string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "%d kills, %d pauses\n", t.Kills(), len(t)-t.Kills())
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "strike\ttimes\tin flight: least\tmedian\tmost\tdead or paused: median\tmost\tstrike to next delivery: least\tmedian\tmost\t")
 	for _, kind := range Kinds {

@@ -46,14 +46,15 @@ func TestATollHasALineForEveryKindThatStruck(t *testing.T) {
 		{Strike{Kind: KillEtcd, Down: time.Second}, 120, 30 * time.Millisecond},
 		{Strike{Kind: KillEtcd, Down: 3 * time.Second}, 900, 50 * time.Millisecond},
 		{Strike{Kind: KillEtcd, Down: 2 * time.Second}, 300, 40 * time.Millisecond},
+		{Strike{Kind: PauseNYC, Down: 4 * time.Second}, 200, 5 * time.Second},
 	}
 
 	lines := strings.Split(strings.TrimSpace(toll.String()), "\n")
 
-	if len(lines) != 2 {
-		t.Fatalf("%d lines, want the head and one kind:\n%s", len(lines), toll)
+	if len(lines) != 4 || lines[0] != "3 kills, 1 pauses" {
+		t.Fatalf("%d lines, want the counts, the head and two kinds:\n%s", len(lines), toll)
 	}
-	if got, want := strings.Join(strings.Fields(lines[1]), " "), "kill etcd 3 120 300 900 2s 3s 30ms 40ms 50ms"; got != want {
+	if got, want := strings.Join(strings.Fields(lines[2]), " "), "kill etcd 3 120 300 900 2s 3s 30ms 40ms 50ms"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
