@@ -16,6 +16,7 @@ import (
 	diffs "github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"cloudqueue/localbroker/embedded"
 	"cloudqueue/sim/lane"
 )
 
@@ -59,7 +60,22 @@ body b'\x00body\xff'
 func TestAPikaProgramPublishesAtOneSiteAndConsumesAtTheOtherUnchanged(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
-	ams, nyc := variable(t, "CLOUDQUEUE_TEST_AMQP"), variable(t, "CLOUDQUEUE_TEST_AMQP_2")
+	checkCrossing(ctx, t, variable(t, "CLOUDQUEUE_TEST_AMQP"), variable(t, "CLOUDQUEUE_TEST_AMQP_2"))
+}
+
+// TestAPikaProgramFindsNothingElseInTheEmbeddedBroker: to a client that is not the router's own, the embedded broker is what RabbitMQ
+// is: the same programs print the same.
+func TestAPikaProgramFindsNothingElseInTheEmbeddedBroker(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	_, ams := lane.Broker(t, embedded.Config{})
+	_, nyc := lane.Broker(t, embedded.Config{})
+	checkCrossing(ctx, t, ams, nyc)
+}
+
+// checkCrossing runs routers for two brokers, publishes with the one program at ams, and compares what the other prints at nyc.
+func checkCrossing(ctx context.Context, t *testing.T, ams, nyc string) {
+	t.Helper()
 	prepare(t, ams, "")
 	prepare(t, nyc, "clients-in")
 	lane.Started(ctx, t, lane.Dir(t), ams, nyc)
