@@ -112,7 +112,7 @@ func (r *Router) beginInLane(key inKey) (*inLane, federation.Verdict, string) {
 		return nil, federation.Full, string(r.cfg.Site) + " is stopping"
 	}
 	if len(r.in) >= r.cfg.MaxLanes {
-		return nil, federation.Full, fmt.Sprintf("%d lanes end here already; raise max-lanes", len(r.in))
+		return nil, federation.Full, fmt.Sprintf("%d lanes end at %s already: raise max-lanes in its router file", len(r.in), r.cfg.Site)
 	}
 	lane := newInLane(r, key)
 	r.in[key] = lane

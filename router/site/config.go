@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cloudqueue/federation"
+	"cloudqueue/topology"
 	"cloudqueue/topology/yamlfile"
 )
 
@@ -25,7 +26,9 @@ type Config struct {
 	Etcd         *EtcdConfig // nil: the topology comes from TopologyFile
 	TopologyFile string      // empty: it comes from Etcd
 	// Listen is the UDP address for the peers, for example ":7443".
-	Listen       string
+	Listen string
+	// MaxLanes is how many lanes may end at this site, each with a channel to the broker; 0: the router's default.
+	MaxLanes     int
 	Certificates CertificateFiles
 	Log          LogConfig
 }
@@ -81,10 +84,11 @@ const (
 	DefaultConfigPath = "/etc/cloudqueue/router.yaml"
 	DefaultDataDir    = "/var/lib/cloudqueue"
 	DefaultListen     = ":7443"
-	DefaultFederation = "cloudqueue"
+	DefaultFederation = topology.DefaultFederation
 	minSegment        = 1 << 20 // chosen: below it the segments' own parts (header, checkpoint, footer) outweigh what they hold
 	maxSegment        = 1 << 30 // spool.Config's limit
 	minSegments       = 8       // spool.Config's limit: of a quota
+	maxLanes          = 2000    // chosen: RabbitMQ gives a connection 2,047 channels
 )
 
 // ReadConfig reads the file at path. The error is yamlfile.Problems when the file says something wrong: all of it at once,
@@ -129,6 +133,7 @@ type configSchema struct {
 	Store        storeSchema        `yaml:"store"`
 	Etcd         *etcdSchema        `yaml:"etcd"`
 	Topology     *topologySchema    `yaml:"topology"`
+	MaxLanes     *int               `yaml:"max-lanes"`
 	Certificates certificatesSchema `yaml:"certificates"`
 	Log          logSchema          `yaml:"log"`
 }

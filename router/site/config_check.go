@@ -31,6 +31,7 @@ func (p *configParser) fill() {
 	p.fillBroker()
 	p.fillStore()
 	p.fillTopology()
+	p.fillLanes()
 	p.fillCertificates()
 	p.fillLog()
 }
@@ -38,13 +39,12 @@ func (p *configParser) fill() {
 // missing reports a key that must be there.
 func (p *configParser) missing(path, write string) { p.file.Report(path, write, "%s is missing", path) }
 
+// name takes the name of a site or of a federation: one rule for both.
 func (p *configParser) name(path, value, write string) string {
 	if value == "" {
 		p.missing(path, write)
-		return ""
-	}
-	if !federation.ValidName(value) {
-		p.file.Report(path, "1 to 63 of a-z, 0-9 and -", "%q is no name of a %s", value, path)
+	} else if !federation.ValidName(value) {
+		p.file.Report(path, "1 to 63 of a-z, 0-9 and -", "%q is not a valid name of a %s", value, path)
 	}
 	return value
 }
@@ -62,11 +62,11 @@ func (p *configParser) listen(address string) string {
 	number, portErr := strconv.ParseUint(port, 10, 16)
 	switch {
 	case err != nil:
-		p.file.Report("listen", `":7443" or 192.0.2.1:7443`, "%q is no address with a port", address)
+		p.file.Report("listen", `":7443" or 192.0.2.1:7443`, "%q is not an address with a port", address)
 	case portErr != nil || number == 0:
-		p.file.Report("listen", "a port from 1 to 65535", "%q is no port", port)
+		p.file.Report("listen", "a port from 1 to 65535", "%q is not a port", port)
 	case host != "" && !isAddress(host):
-		p.file.Report("listen", `the address of an interface, or ":`+port+`" for all of them`, "%q is no IP address", host)
+		p.file.Report("listen", `the address of an interface, or ":`+port+`" for all of them`, "%q is not an IP address", host)
 	}
 	return address
 }
@@ -87,7 +87,7 @@ func (p *configParser) fillBroker() {
 	}
 	u, err := url.Parse(in.URL)
 	if err != nil || u.Host == "" || u.Scheme != "amqp" && u.Scheme != "amqps" {
-		p.file.Report("broker.url", "amqp://host:5672/vhost or amqps://host:5671/vhost", "this is no URL of an AMQP broker")
+		p.file.Report("broker.url", "amqp://host:5672/vhost or amqps://host:5671/vhost", "this is not the URL of an AMQP broker")
 		return
 	}
 	if u.User != nil {
@@ -149,7 +149,7 @@ func StoreDir(text string) (dir, what string) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return "", "this is no URL"
+		return "", "this is not a URL"
 	case u.Scheme == "hdfs":
 		return "", "stores on HDFS come with a later version"
 	case u.Scheme != "file":
@@ -203,11 +203,20 @@ func (p *configParser) fillEtcd(in *etcdSchema) {
 	for i, endpoint := range in.Endpoints {
 		u, err := url.Parse(endpoint)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
-			p.file.Report("etcd.endpoints["+strconv.Itoa(i)+"]", "https://host:2379", "this is no URL of an etcd member")
+			p.file.Report("etcd.endpoints["+strconv.Itoa(i)+"]", "https://host:2379", "this is not the URL of an etcd member")
 		}
 	}
 	if in.Timeout != 0 && (in.Timeout < 100*time.Millisecond || in.Timeout > time.Minute) {
 		p.file.Report("etcd.timeout", "5s", "%v is outside of 100ms to 1m", in.Timeout)
+	}
+}
+
+func (p *configParser) fillLanes() {
+	if p.in.MaxLanes == nil {
+		return
+	}
+	if p.out.MaxLanes = *p.in.MaxLanes; p.out.MaxLanes < 1 || p.out.MaxLanes > maxLanes {
+		p.file.Report("max-lanes", "1 to 2000", "%d is not a number of lanes for one router", p.out.MaxLanes)
 	}
 }
 
@@ -230,9 +239,9 @@ var logLevels = []string{"debug", "info", "warn", "error"}
 func (p *configParser) fillLog() {
 	p.out.Log = LogConfig{Level: cmp.Or(p.in.Log.Level, "info"), JSON: p.in.Log.Format == "json"}
 	if !slices.Contains(logLevels, p.out.Log.Level) {
-		p.file.Report("log.level", strings.Join(logLevels, ", "), "%q is no level", p.out.Log.Level)
+		p.file.Report("log.level", strings.Join(logLevels, ", "), "%q is not a level", p.out.Log.Level)
 	}
 	if f := p.in.Log.Format; f != "" && f != "json" && f != "text" {
-		p.file.Report("log.format", "text or json", "%q is no format", f)
+		p.file.Report("log.format", "text or json", "%q is not a format", f)
 	}
 }

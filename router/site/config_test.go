@@ -59,6 +59,7 @@ etcd:
   timeout: 2s
 certificates: {certificate: /pki/ams.crt, key: /pki/ams.key, authorities: /pki/ca.crt}
 log: {level: debug, format: json}
+max-lanes: 500
 `))
 	want := &Config{
 		Site: "ams", Federation: "acme", DataDir: "/etc/cloudqueue/data", Listen: "192.0.2.1:7070",
@@ -68,7 +69,7 @@ log: {level: debug, format: json}
 		Etcd: &EtcdConfig{Endpoints: []string{"https://etcd-1:2379", "http://[::1]:2379/"},
 			Authorities: "/pki/etcd-ca.crt", Certificate: "/pki/etcd.crt", Key: "/pki/etcd.key", Timeout: 2 * time.Second},
 		Certificates: CertificateFiles{"/pki/ams.crt", "/pki/ams.key", "/pki/ca.crt"},
-		Log:          LogConfig{Level: "debug", JSON: true},
+		Log:          LogConfig{Level: "debug", JSON: true}, MaxLanes: 500,
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -86,15 +87,15 @@ func TestConfigSaysWhereEachMistakeIsAndWhatToWrite(t *testing.T) {
 		{"unknown nested key", "broker: {url", "broker: {usernam: x, url", f + `2:10: broker.usernam: unknown key "usernam"; write username`},
 		{"repeated key", "site: ams", "site: ams\nsite: nyc", f + `2:1: site: the key "site" stands here twice, first in line 1`},
 		{"site missing", "site: ams", "listen: \":7443\"", f + "1:1: site: site is missing; write site: ams"},
-		{"site with capitals", "site: ams", "site: AMS", f + `1:7: site: "AMS" is no name of a site; write 1 to 63 of a-z, 0-9 and -`},
-		{"site too long", "site: ams", "site: " + strings.Repeat("a", 64), "is no name of a site"},
+		{"site with capitals", "site: ams", "site: AMS", f + `1:7: site: "AMS" is not a valid name of a site; write 1 to 63 of a-z, 0-9 and -`},
+		{"site too long", "site: ams", "site: " + strings.Repeat("a", 64), "is not a valid name of a site"},
 		{"site that is a list", "site: ams", "site: [ams]", f + "1:7: site: a single value is wanted here, there is a list"},
-		{"federation with a space", "site: ams", "site: ams\nfederation: a b", f + `2:13: federation: "a b" is no name of a federation`},
-		{"listen without a port", "site: ams", "site: ams\nlisten: 192.0.2.1", f + `2:9: listen: "192.0.2.1" is no address with a port; write ":7443" or 192.0.2.1:7443`},
-		{"listen on port 0", "site: ams", "site: ams\nlisten: 192.0.2.1:0", f + `2:9: listen: "0" is no port; write a port from 1 to 65535`},
-		{"listen on a name", "site: ams", "site: ams\nlisten: ams.example.net:7443", f + `2:9: listen: "ams.example.net" is no IP address; write the address of an interface, or ":7443" for all of them`},
+		{"federation with a space", "site: ams", "site: ams\nfederation: a b", f + `2:13: federation: "a b" is not a valid name of a federation`},
+		{"listen without a port", "site: ams", "site: ams\nlisten: 192.0.2.1", f + `2:9: listen: "192.0.2.1" is not an address with a port; write ":7443" or 192.0.2.1:7443`},
+		{"listen on port 0", "site: ams", "site: ams\nlisten: 192.0.2.1:0", f + `2:9: listen: "0" is not a port; write a port from 1 to 65535`},
+		{"listen on a name", "site: ams", "site: ams\nlisten: ams.example.net:7443", f + `2:9: listen: "ams.example.net" is not an IP address; write the address of an interface, or ":7443" for all of them`},
 		{"broker missing", "broker: {url: \"amqp://127.0.0.1:5672\"}", "", "broker.url: broker.url is missing; write broker: {url: amqp://127.0.0.1:5672}"},
-		{"broker URL of another kind", "amqp://127.0.0.1:5672", "http://127.0.0.1:15672", f + "2:15: broker.url: this is no URL of an AMQP broker; write amqp://host:5672/vhost or amqps://host:5671/vhost"},
+		{"broker URL of another kind", "amqp://127.0.0.1:5672", "http://127.0.0.1:15672", f + "2:15: broker.url: this is not the URL of an AMQP broker; write amqp://host:5672/vhost or amqps://host:5671/vhost"},
 		{"broker URL with a password", "amqp://127", "amqp://cq:hunter2@127", f + "2:15: broker.url: a URL with a password does not belong in this file"},
 		{"broker URL with a user", "amqp://127", "amqp://cq@127", f + "2:15: broker.url: the user does not belong in the URL; write the URL without a user, and username: cq"},
 		{"password in clear", "broker: {", "broker: {username: cq, password: hunter2, ", f + "2:34: broker.password: a secret does not belong in this file; write file:/path or env:NAME where this file knows the key"},
@@ -108,7 +109,7 @@ func TestConfigSaysWhereEachMistakeIsAndWhatToWrite(t *testing.T) {
 		{"store that is a path", "site: ams", "site: ams\nstore: {url: /var/cq}", "store.url: a store's URL begins with file://"},
 		{"store that is the root", "site: ams", "site: ams\nstore: {url: file:///}", "store.url: a store needs a folder of its own"},
 		{"quota without a unit", "site: ams", "site: ams\nstore: {quota: 400}", f + `2:16: store.quota: the size "400" has no unit; write 64MiB or 500GB`},
-		{"quota with a wrong unit", "site: ams", "site: ams\nstore: {quota: 400Gib}", `store.quota: "Gib" is no unit of a size`},
+		{"quota with a wrong unit", "site: ams", "site: ams\nstore: {quota: 400Gib}", `store.quota: "Gib" is not a unit of a size`},
 		{"segment too small", "site: ams", "site: ams\nstore: {segment-size: 4KiB}", "store.segment-size: 4KiB is outside of 1MiB to 1GiB; write 64MiB"},
 		{"segment too large", "site: ams", "site: ams\nstore: {segment-size: 2GiB}", "store.segment-size: 2GiB is outside of 1MiB to 1GiB"},
 		{"quota below its segments", "site: ams", "site: ams\nstore: {quota: 100MiB, segment-size: 64MiB}", "store.quota: 100MiB is less than 8 segments; write 512MiB or more, or smaller segments"},
@@ -116,15 +117,17 @@ func TestConfigSaysWhereEachMistakeIsAndWhatToWrite(t *testing.T) {
 		{"topology twice", "topology: {", "etcd: {endpoints: [\"https://e:2379\"]}\ntopology: {", f + "4:11: topology: the topology comes from etcd already; write either etcd or topology"},
 		{"topology without a file", "topology: {file: topology.yaml}", "topology: {}", "topology.file: topology.file is missing; write topology: {file: PATH}"},
 		{"etcd without endpoints", "topology: {file: topology.yaml}", "etcd: {}", "etcd.endpoints: etcd.endpoints is missing; write endpoints: [https://host:2379]"},
-		{"endpoint without a scheme", "topology: {file: topology.yaml}", "etcd: {endpoints: [\"etcd-1:2379\"]}", "etcd.endpoints[0]: this is no URL of an etcd member; write https://host:2379"},
+		{"endpoint without a scheme", "topology: {file: topology.yaml}", "etcd: {endpoints: [\"etcd-1:2379\"]}", "etcd.endpoints[0]: this is not the URL of an etcd member; write https://host:2379"},
 		{"one endpoint as a text", "topology: {file: topology.yaml}", "etcd: {endpoints: \"https://e:2379\"}", `etcd.endpoints: a list is wanted here, there is a single value; write ["https://e:2379"]`},
 		{"timeout without a unit", "topology: {file: topology.yaml}", "etcd: {timeout: 5, endpoints: [\"https://e:2379\"]}", `etcd.timeout: the duration "5" has no unit; write 30s, 6h or 500ms`},
 		{"timeout too long", "topology: {file: topology.yaml}", "etcd: {timeout: 2h, endpoints: [\"https://e:2379\"]}", "etcd.timeout: 2h0m0s is outside of 100ms to 1m; write 5s"},
+		{"no lanes", "site: ams", "site: ams\nmax-lanes: 0", f + "2:12: max-lanes: 0 is not a number of lanes for one router; write 1 to 2000"},
+		{"more lanes than channels", "site: ams", "site: ams\nmax-lanes: 3000", "max-lanes: 3000 is not a number of lanes"},
 		{"certificates missing", "certificates: {certificate: ams.crt, key: ams.key, authorities: ca.crt}", "", "certificates: certificates is missing; write certificates: {certificate: ams.crt"},
 		{"key missing", "key: ams.key, ", "", "certificates.key: certificates.key is missing; write key: PATH"},
 		{"key material", "key: ams.key", "key: \"-----BEGIN EC PRIVATE KEY-----\"", "certificates.key: key material does not belong in this file; write the path of a file"},
-		{"unknown level", "site: ams", "site: ams\nlog: {level: trace}", f + `2:14: log.level: "trace" is no level; write debug, info, warn, error`},
-		{"unknown format", "site: ams", "site: ams\nlog: {format: xml}", `log.format: "xml" is no format; write text or json`},
+		{"unknown level", "site: ams", "site: ams\nlog: {level: trace}", f + `2:14: log.level: "trace" is not a level; write debug, info, warn, error`},
+		{"unknown format", "site: ams", "site: ams\nlog: {format: xml}", `log.format: "xml" is not a format; write text or json`},
 		{"an anchor", "site: ams", "site: &a ams", "anchors, aliases and merge keys are not part of this format"},
 		{"no YAML", "site: ams", "site: [", "router.yaml:"},
 	} {

@@ -90,7 +90,7 @@ func (s *Site) openParts() (err error) {
 		return fmt.Errorf("links: %w", err)
 	}
 	s.router, err = router.New(router.Config{Federation: s.cfg.Federation, Site: s.cfg.Site, Boot: s.boot, Spool: s.spool, Broker: broker{s.broker},
-		Peers: peers{s.endpoint}, Topology: s.topology, Properties: properties{}, Logger: s.log})
+		Peers: peers{s.endpoint}, Topology: s.topology, Properties: properties{}, MaxLanes: s.cfg.MaxLanes, Logger: s.log})
 	if err != nil {
 		return fmt.Errorf("router: %w", err)
 	}
