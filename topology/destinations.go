@@ -87,7 +87,7 @@ func (b *builder) number(path string, in []toSchema, all []target) {
 			b.file.Report(at, "target: 0, or nothing", "a destination with the same exchange and key is target 0")
 		case !all[i].mapped():
 		case n < 1 || n > 255:
-			b.file.Report(at, "target: 1 to 255", "%d is no number of a mapped destination", n)
+			b.file.Report(at, "target: 1 to 255", "%d is not a number of a mapped destination", n)
 		case used[n]:
 			b.file.Report(at, "a number of its own, never one that the route had before", "target %d stands here twice", n)
 		default:

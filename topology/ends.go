@@ -74,7 +74,7 @@ func (b *builder) checkKeys(path string, keys []string) {
 
 func (b *builder) checkExchangeType(path, kind string) {
 	if !slices.Contains(exchangeTypes, kind) && !strings.HasPrefix(kind, "x-") {
-		b.file.Report(path, "one of "+strings.Join(exchangeTypes, ", "), "%q is no type of an exchange", kind)
+		b.file.Report(path, "one of "+strings.Join(exchangeTypes, ", "), "%q is not a type of an exchange", kind)
 	}
 }
 

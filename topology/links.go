@@ -76,7 +76,7 @@ func (b *builder) checkTransport(path string, transport []string) {
 		case "tcp":
 			b.file.Report(at, "transport: [quic]", "tcp comes with a later version")
 		default:
-			b.file.Report(at, "transport: [quic]", "%q is no transport", t)
+			b.file.Report(at, "transport: [quic]", "%q is not a transport", t)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (b *builder) checkHead() {
 	b.checkName("federation", "federation", b.doc.federation)
 	for i, digest := range b.in.Accept {
 		if !validDigest(digest) {
-			b.file.Report(fmt.Sprintf("accept-stranding[%d]", i), "the first 12 digits or more of the digest that `topology plan` shows", "%q is no digest of a document", digest)
+			b.file.Report(fmt.Sprintf("accept-stranding[%d]", i), "the first 12 digits or more of the digest that `topology plan` shows", "%q is not a digest of a document", digest)
 		}
 	}
 	b.doc.accepts = b.in.Accept
@@ -63,7 +63,7 @@ func validDigest(text string) bool {
 // checkName accepts what can stand in a certificate, in the name of a queue and in a DNS label.
 func (b *builder) checkName(path, what, name string) {
 	if !federation.ValidName(name) {
-		b.file.Report(path, nameRule, "%q is no name of a %s", name, what)
+		b.file.Report(path, nameRule, "%q is not a valid name of a %s", name, what)
 	}
 }
 
@@ -72,7 +72,7 @@ func (b *builder) checkKeyName(path, what, name string) bool {
 	if federation.ValidName(name) {
 		return true
 	}
-	b.file.ReportKey(path, nameRule, "%q is no name of a %s", name, what)
+	b.file.ReportKey(path, nameRule, "%q is not a valid name of a %s", name, what)
 	return false
 }
 

@@ -199,14 +199,14 @@ func (b *builder) setLimits(path string, r *Route, in routeSchema) {
 	r.MaxMessageSize, r.MaxHops = MaxMessageSize, defaultMaxHops
 	if in.MaxMessageSize != nil {
 		if *in.MaxMessageSize < 1 || *in.MaxMessageSize > MaxMessageSize {
-			b.file.Report(path+".max-message-size", "1B to "+yamlfile.Size(MaxMessageSize).String(), "%s is no size of a message in this version", in.MaxMessageSize)
+			b.file.Report(path+".max-message-size", "1B to "+yamlfile.Size(MaxMessageSize).String(), "%s is not a size of a message in this version", in.MaxMessageSize)
 			return
 		}
 		r.MaxMessageSize = int(*in.MaxMessageSize)
 	}
 	if in.MaxHops != nil {
 		if *in.MaxHops < 1 || *in.MaxHops > federation.MaxPath {
-			b.file.Report(path+".max-hops", fmt.Sprintf("1 to %d", federation.MaxPath), "%d is no number of hops", *in.MaxHops)
+			b.file.Report(path+".max-hops", fmt.Sprintf("1 to %d", federation.MaxPath), "%d is not a number of hops", *in.MaxHops)
 			return
 		}
 		r.MaxHops = *in.MaxHops

@@ -93,6 +93,6 @@ func (m *missingSchema) DecodeNode(n *yamlfile.Node, f *yamlfile.File) {
 		return
 	}
 	if n.Kind != yamlfile.Scalar || n.Text != "hold" {
-		f.Report(n.Path, "hold or {declare: {type: topic}}", "%q is no way to treat a missing exchange", n.Text)
+		f.Report(n.Path, "hold or {declare: {type: topic}}", "%q is not a way to treat a missing exchange", n.Text)
 	}
 }

@@ -59,7 +59,7 @@ func checkAddress(address string) string {
 		return fmt.Sprintf("%q has no port", address)
 	}
 	if !validPort(port) {
-		return fmt.Sprintf("%q is no port from 1 to 65535", port)
+		return fmt.Sprintf("%q is not a port from 1 to 65535", port)
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.IsUnspecified() {
@@ -68,7 +68,7 @@ func checkAddress(address string) string {
 		return ""
 	}
 	if !validHost(host) {
-		return fmt.Sprintf("%q is no host name", host)
+		return fmt.Sprintf("%q is not a host name", host)
 	}
 	return ""
 }
@@ -119,7 +119,7 @@ func (b *builder) checkLabels(path string, labels map[string]string) {
 	for _, key := range sortedKeys(labels) {
 		b.checkKeyName(path+".labels."+key, "label", key)
 		if !federation.ValidName(labels[key]) {
-			b.file.Report(path+".labels."+key, nameRule, "%q is no value of a label", labels[key])
+			b.file.Report(path+".labels."+key, nameRule, "%q is not a valid value of a label", labels[key])
 		}
 	}
 }

@@ -141,7 +141,7 @@ func (f *File) decodeInt(n *Node, dst reflect.Value) {
 	}
 	value, err := strconv.ParseInt(n.Text, 10, 64)
 	if err != nil || dst.OverflowInt(value) {
-		f.reportNode(n, "a number such as 4", "%q is no whole number", n.Text)
+		f.reportNode(n, "a number such as 4", "%q is not a whole number", n.Text)
 		return
 	}
 	dst.SetInt(value)

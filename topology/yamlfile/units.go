@@ -59,7 +59,7 @@ func parseUnit(text string, units []unit, what, example string) (int64, error) {
 	digits := strings.TrimLeft(text, "0123456789.")
 	number, err := strconv.ParseFloat(text[:len(text)-len(digits)], 64)
 	if err != nil {
-		return 0, &Mistake{What: fmt.Sprintf("%q is no %s", text, what), Write: example}
+		return 0, &Mistake{What: fmt.Sprintf("%q is not a %s", text, what), Write: example}
 	}
 	suffix := strings.TrimPrefix(digits, " ")
 	if suffix == "" {
@@ -80,7 +80,7 @@ func parseUnit(text string, units []unit, what, example string) (int64, error) {
 			write = strings.TrimSuffix(text, suffix) + u.suffix
 		}
 	}
-	return 0, &Mistake{What: fmt.Sprintf("%q is no unit of a %s", suffix, what), Write: write}
+	return 0, &Mistake{What: fmt.Sprintf("%q is not a unit of a %s", suffix, what), Write: write}
 }
 
 func suffixes(units []unit) string {
