@@ -35,7 +35,7 @@ func (r *Router) Parked(_ context.Context, f admin.ParkFilter) (*admin.ParkedLis
 
 func parkedLine(p spool.ParkedInfo) admin.Parked {
 	return admin.Parked{ID: ParkName(p.ID), Lane: p.ID.Lane.String(), Generation: p.ID.Generation, Offset: p.ID.Offset,
-		Destination: p.ID.Destination.String(), Reason: p.Reason, Last: p.Last, Bytes: p.Bytes}
+		Destination: p.ID.Destination.String(), Reason: p.Reason, LastTry: p.Last, Bytes: p.Bytes}
 }
 
 func (r *Router) chooseParked(f admin.ParkFilter) []spool.ParkedInfo {
@@ -66,11 +66,12 @@ func (r *Router) ShowParked(ctx context.Context, name string) (*admin.ParkedMess
 		return nil, admin.Errorf(admin.Unavailable, "repair the store", "%s cannot be read: %v", name, err)
 	}
 	line := parkedLine(chosen[0])
-	line.Errors, line.Attempts, line.First = p.Errors, p.Attempts, p.First
+	line.Errors, line.Attempts, line.FirstTry = p.Errors, p.Attempts, p.First
 	out := &admin.ParkedMessage{Parked: line, Exchange: p.Entry.Message.Exchange, RoutingKey: p.Entry.Message.RoutingKey, Raw: p.Entry.Message.Properties,
-		Body: p.Entry.Message.Body, Duplicate: p.Entry.Flags&federation.EntryDuplicate != 0, TTLSeconds: -1}
+		Body: p.Entry.Message.Body, Duplicate: p.Entry.Flags&federation.EntryDuplicate != 0}
 	if p.Entry.TTL != federation.NoTTL {
-		out.TTLSeconds = p.Entry.TTL.Seconds()
+		seconds := p.Entry.TTL.Seconds()
+		out.TTLSeconds = &seconds
 	}
 	for _, s := range p.Entry.Path {
 		out.Path = append(out.Path, string(s))

@@ -67,7 +67,7 @@ func writeParked(w io.Writer, list *admin.ParkedList, chosen bool, now time.Time
 	}
 	g := newGrid("MESSAGE", "REASON", ">BYTES", ">LAST TRY")
 	for _, p := range list.Parked {
-		g.add(p.ID, p.Reason, bytesText(p.Bytes), ago(now, p.Last))
+		g.add(p.ID, p.Reason, bytesText(p.Bytes), ago(now, p.LastTry))
 	}
 	g.write(w)
 	if list.More {
@@ -112,14 +112,14 @@ func writeParkedMessage(w io.Writer, m *admin.ParkedMessage, now time.Time) {
 	g.add("message", m.ID)
 	g.add("reason", m.Reason)
 	g.add("errors", orDash(m.Errors))
-	g.add("attempts", fmt.Sprintf("%d, first %s ago, last %s ago", m.Attempts, ago(now, m.First), ago(now, m.Last)))
+	g.add("attempts", fmt.Sprintf("%d, first %s ago, last %s ago", m.Attempts, ago(now, m.FirstTry), ago(now, m.LastTry)))
 	g.add("exchange", fmt.Sprintf("%q", m.Exchange))
 	g.add("routing key", fmt.Sprintf("%q", m.RoutingKey))
 	g.add("duplicate", m.Duplicate)
 	g.add("path", orDash(strings.Join(m.Path, " → ")))
 	g.add("properties", fmt.Sprintf("%d bytes", len(m.Raw)))
-	for _, name := range sortedKeys(m.Properties) {
-		g.add("  "+name, m.Properties[name])
+	if m.TTLSeconds != nil {
+		g.add("lifetime left", secondsText(*m.TTLSeconds))
 	}
 	g.add("body", fmt.Sprintf("%d bytes", len(m.Body)))
 	g.write(w)

@@ -30,8 +30,8 @@ func TestAnEmptyParkingListSaysWhetherFlagsChose(t *testing.T) {
 }
 
 func TestParkingShowGivesTheContentOrTheBodyAlone(t *testing.T) {
-	router := &fakeRouter{shown: &admin.ParkedMessage{Parked: admin.Parked{ID: "nyc/audit@1764530000000:7>ams", Reason: "unroutable", Errors: "312 NO_ROUTE", Attempts: 3, First: time.Now().Add(-3*time.Hour - time.Second), Last: time.Now().Add(-2*time.Hour - time.Second)},
-		Exchange: "audit", RoutingKey: "a.b", Properties: map[string]any{"content-type": "application/json"}, Raw: []byte{1, 2}, Body: []byte(`{"n":1}`), Path: []string{"sin", "nyc"}}}
+	router := &fakeRouter{shown: &admin.ParkedMessage{Parked: admin.Parked{ID: "nyc/audit@1764530000000:7>ams", Reason: "unroutable", Errors: "312 NO_ROUTE", Attempts: 3, FirstTry: time.Now().Add(-3*time.Hour - time.Second), LastTry: time.Now().Add(-2*time.Hour - time.Second)},
+		Exchange: "audit", RoutingKey: "a.b", TTLSeconds: new(90.0), Raw: []byte{1, 2}, Body: []byte(`{"n":1}`), Path: []string{"sin", "nyc"}}}
 	socket := router.serve(t)
 	golden(t, "parking_show", strings.ReplaceAll(cloudqueue(t, "parking", "show", "x", "--socket", socket).out, socket, "SOCKET"))
 	if got := cloudqueue(t, "parking", "show", "x", "--body", "--socket", socket); got.out != `{"n":1}` {

@@ -45,7 +45,7 @@ func (f *fakeRouter) Parked(_ context.Context, filter ParkFilter) (*ParkedList, 
 
 func (f *fakeRouter) ShowParked(_ context.Context, id string) (*ParkedMessage, error) {
 	f.asked = append(f.asked, id)
-	return &ParkedMessage{Parked: Parked{ID: id}, Body: []byte{0, 0xff}, TTLSeconds: -1}, f.err
+	return &ParkedMessage{Parked: Parked{ID: id}, Body: []byte{0, 0xff}}, f.err
 }
 
 func (f *fakeRouter) Redrive(_ context.Context, a ParkAction) (*ParkResult, error) {

@@ -32,8 +32,8 @@ type Parked struct {
 	Reason      string                `json:"reason"`
 	Errors      string                `json:"errors,omitempty"` // the broker's words; only in show
 	Attempts    uint32                `json:"attempts,omitempty"`
-	First       time.Time             `json:"first,omitzero"`
-	Last        time.Time             `json:"last,omitzero"`
+	FirstTry    time.Time             `json:"first_try,omitzero"` // to deliver it; only in show
+	LastTry     time.Time             `json:"last_try,omitzero"`
 	Bytes       uint64                `json:"bytes"`
 }
 
@@ -72,14 +72,13 @@ type ParkedList struct {
 // ParkedMessage is a parked message with its content.
 type ParkedMessage struct {
 	Parked
-	Exchange   string         `json:"exchange"`
-	RoutingKey string         `json:"routing_key"`
-	Properties map[string]any `json:"properties,omitempty"` // as far as they can be read, for people
-	Raw        []byte         `json:"raw_properties"`       // as they stood on the wire
-	Body       []byte         `json:"body"`
-	Duplicate  bool           `json:"duplicate"`
-	TTLSeconds float64        `json:"ttl_seconds"` // that was left when it was sealed; -1: it never expires
-	Path       []string       `json:"path,omitempty"`
+	Exchange   string   `json:"exchange"`
+	RoutingKey string   `json:"routing_key"`
+	Raw        []byte   `json:"raw_properties"` // as they stood on the wire
+	Body       []byte   `json:"body"`
+	Duplicate  bool     `json:"duplicate"`
+	TTLSeconds *float64 `json:"ttl_seconds,omitempty"` // that was left when it was parked; nil: it never expires
+	Path       []string `json:"path,omitempty"`
 }
 
 // ParkAction is the admin's word on parked messages.
