@@ -14,6 +14,59 @@ import (
 // (chosen: at 200 bytes a frame it is more than the QUIC window of the stream holds; 64 Ki closures are some 8 MiB).
 const maxUnanswered = 1 << 16
 
+// ackAtOnce is how many answers do not wait for others (chosen: one ACK per 64 frames costs nothing measurable).
+const ackAtOnce = 64
+
+// dueAcks are the streams of a connection that have answers to send, and when.
+type dueAcks struct {
+	atOnce int           // as many answers do not wait
+	soon   chan struct{} // capacity 1: there is something
+	now    chan struct{} // capacity 1: and it should not wait
+
+	mu    sync.Mutex // answers come from any goroutine, the control writer takes them
+	list  []*answers // that have something to send
+	count int
+}
+
+func newDueAcks(delay time.Duration) *dueAcks {
+	d := &dueAcks{atOnce: ackAtOnce, soon: make(chan struct{}, 1), now: make(chan struct{}, 1)}
+	if delay <= 0 {
+		d.atOnce = 1
+	}
+	return d
+}
+
+// answered gives a verdict on a frame of one stream.
+func (d *dueAcks) answered(a *answers, number uint64, verdict federation.Verdict, retry time.Duration) {
+	waiting := a.give(number, verdict, retry)
+	d.mu.Lock()
+	if waiting == 1 {
+		d.list = append(d.list, a)
+	}
+	d.count++
+	count := d.count
+	d.mu.Unlock()
+	switch {
+	case count >= d.atOnce:
+		poke(d.now)
+	case count == 1:
+		poke(d.soon)
+	}
+}
+
+// take gives the ACKs of everything answered.
+func (d *dueAcks) take() []federation.Ack {
+	d.mu.Lock()
+	list := d.list
+	d.list, d.count = nil, 0
+	d.mu.Unlock()
+	var all []federation.Ack
+	for _, a := range list {
+		all = append(all, a.take()...)
+	}
+	return all
+}
+
 // answers collects the verdicts on the frames of one incoming stream until they go out in an ACK.
 type answers struct {
 	stream uint64

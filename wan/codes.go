@@ -60,6 +60,36 @@ func protocolError(format string, a ...any) *closeError {
 	return &closeError{codeProtocol, "protocol", fmt.Sprintf(format, a...)}
 }
 
+// end closes the connection for a reason of ours; the first one stands. An error that is no closeError came from a connection that is dead already, or is a bug of ours.
+func (c *conn) end(err error) {
+	wrong := &closeError{codeInternal, "", "internal error"}
+	if errors.As(err, &wrong) || c.qc.Context().Err() == nil {
+		c.setCause(err)
+	}
+	c.qc.CloseWithError(quic.ApplicationErrorCode(wrong.code), clip(wrong.text))
+}
+
+func (c *conn) setCause(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause != nil || c.qc.Context().Err() != nil {
+		return
+	}
+	c.cause = err
+	if wrong := (*closeError)(nil); errors.As(err, &wrong) && wrong.reason != "" {
+		c.link.n.e.countRefusal(wrong.reason, c.link.n.site, c.qc.RemoteAddr().String(), wrong.text)
+	}
+}
+
+func (c *conn) why() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause != nil {
+		return c.cause
+	}
+	return context.Cause(c.qc.Context())
+}
+
 // connectionEnded tells whether an error of a stream says that its connection has ended. Streams know it a moment before the connection's context does.
 // All of quic-go's errors that end a connection are net.ErrClosed, and none of a single stream is.
 func connectionEnded(err error) bool { return errors.Is(err, net.ErrClosed) }

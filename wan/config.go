@@ -33,28 +33,25 @@ type Config struct {
 	// Logger gets one line per change of state. Nil discards.
 	Logger *slog.Logger
 
-	// Heartbeat is the time between two heartbeats of a connection (1 s), DeadAfter the silence after which it is cut (3.5 s: three lost heartbeats).
+	// Heartbeat is the time between two heartbeats of a connection, DeadAfter the silence after which it is cut.
 	Heartbeat, DeadAfter time.Duration
-	// HandshakeTimeout bounds the wait for the peer's first packets (3 s) and for its HELLO or HELLO_ACK (5 s is HelloTimeout).
+	// HandshakeTimeout bounds the wait for the peer's first packets, HelloTimeout that for its HELLO or HELLO_ACK.
 	HandshakeTimeout, HelloTimeout time.Duration
-	// GreetTimeout bounds Handler.Greet (4 s: below HelloTimeout, so that the peer hears why).
+	// GreetTimeout bounds Handler.Greet, and the end of a link that makes place for its successor. It is to be below the peer's HelloTimeout.
 	GreetTimeout time.Duration
-	// RedialMin and RedialMax bound the pause before a redial, which has full jitter (0.5 s and 5 s: what users wait at most after a peer that cannot dial us is
-	// back; an attempt on a peer that is away is some 10 KB).
+	// RedialMin and RedialMax bound the pause before a redial, which has full jitter.
 	RedialMin, RedialMax time.Duration
-	// TakeOver is how long the higher site id leaves the dialling to the lower one after the loss of a link (10 s: about three attempts of the lower one).
+	// TakeOver is how long the higher site id leaves the dialling to the lower one after the loss of a link.
 	TakeOver time.Duration
-	// HeadStart is the same for a peer that is new to us, as all are when a router starts (1 s: the lower one, when it is there, needs a few round trips; when it
-	// has given up on us for a while it does not know that we are back).
+	// HeadStart is the same for a peer that is new to us, as all are when a router starts.
 	HeadStart time.Duration
-	// AckDelay is how long an answer may wait for others to share its frame (0.5 ms); 64 answers do not wait. Negative: not at all. Measured with
-	// BenchmarkThroughput1KiB: 2, 1 and 0.5 ms cost the same CPU a frame, and with 64 frames unanswered 0.5 ms moves 1.5 times as many as 2 ms.
+	// AckDelay is how long an answer may wait for others to share its frame; 64 answers do not wait. Negative: not at all.
 	AckDelay time.Duration
-	// StalledAfter is the time without progress after which a link with a backlog is shown as stalled (10 s).
+	// StalledAfter is the time without progress after which a link with a backlog is shown as stalled.
 	StalledAfter time.Duration
-	// QueueBytes is how much waits in memory for one stream before Copy or Send blocks (1 MiB); one frame always fits.
+	// QueueBytes is how much waits in memory for one stream before Copy or Send blocks; one frame always fits.
 	QueueBytes int
-	// MaxBatch is the largest batch that we take, in bytes (federation.MaxEncodedBatch + federation.MaxBatchHeader).
+	// MaxBatch is the largest batch that we take, in bytes; the default is the limit.
 	MaxBatch int
 }
 
@@ -93,9 +90,19 @@ func (c *Config) fill() {
 		value *time.Duration
 		std   time.Duration
 	}{
-		{&c.Heartbeat, time.Second}, {&c.DeadAfter, 3500 * time.Millisecond}, {&c.HandshakeTimeout, 3 * time.Second}, {&c.HelloTimeout, 5 * time.Second},
-		{&c.GreetTimeout, 4 * time.Second}, {&c.RedialMin, 500 * time.Millisecond}, {&c.RedialMax, 5 * time.Second}, {&c.TakeOver, 10 * time.Second}, {&c.HeadStart, time.Second},
-		{&c.AckDelay, 500 * time.Microsecond}, {&c.StalledAfter, 10 * time.Second},
+		{&c.Heartbeat, time.Second},
+		{&c.DeadAfter, 3500 * time.Millisecond}, // three lost heartbeats
+		{&c.HandshakeTimeout, 3 * time.Second},
+		{&c.HelloTimeout, 5 * time.Second},
+		{&c.GreetTimeout, 4 * time.Second}, // below HelloTimeout, so that the peer hears why
+		{&c.RedialMin, 500 * time.Millisecond},
+		{&c.RedialMax, 5 * time.Second}, // what users wait at most after a peer that cannot dial us is back; an attempt on a peer that is away is some 10 KB
+		{&c.TakeOver, 10 * time.Second}, // about three attempts of the lower one
+		// The lower one, when it is there, needs a few round trips; when it has given up on us for a while it does not know that we are back.
+		{&c.HeadStart, time.Second},
+		// Measured with BenchmarkThroughput1KiB: 2, 1 and 0.5 ms cost the same CPU a frame, and with 64 frames unanswered 0.5 ms moves 1.5 times as many as 2 ms.
+		{&c.AckDelay, 500 * time.Microsecond},
+		{&c.StalledAfter, 10 * time.Second},
 	} {
 		if *d.value == 0 {
 			*d.value = d.std

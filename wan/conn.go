@@ -1,8 +1,6 @@
 package wan
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,13 +37,7 @@ type conn struct {
 	echo   atomic.Int64 // Sent of the peer's last heartbeat, in unix ms
 	seen   atomic.Int64 // Echo of the peer's last heartbeat, likewise
 
-	due struct {
-		mu    sync.Mutex // answers come from any goroutine, the control writer takes them
-		list  []*answers // that have something to send
-		count int
-		soon  chan struct{} // capacity 1: there is something
-		now   chan struct{} // capacity 1: and it should not wait
-	}
+	due        *dueAcks
 	fin        chan struct{} // closed when nothing more is to be sent on the control stream
 	finishOnce func()
 
@@ -62,7 +54,7 @@ func newConn(l *Link, index uint8, o *opening) *conn {
 	c.finishOnce = sync.OnceFunc(func() { close(c.fin) })
 	c.control = newOutbox(l.n.e.cfg.QueueBytes, 0)
 	c.frames.maxFrame = federation.MaxSyncFrame
-	c.due.soon, c.due.now = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.due = newDueAcks(l.n.e.cfg.AckDelay)
 	c.ours = o.ours
 	c.identity = identityCheck{chain: o.qc.ConnectionState().TLS.PeerCertificates}
 	return c
@@ -137,36 +129,6 @@ func (c *conn) deliver(s *sender, all []settled) {
 		a.answer(a.verdict, a.retry)
 	}
 	c.link.finished(len(all))
-}
-
-// end closes the connection for a reason of ours; the first one stands. An error that is no closeError came from a connection that is dead already, or is a bug of ours.
-func (c *conn) end(err error) {
-	wrong := &closeError{codeInternal, "", "internal error"}
-	if errors.As(err, &wrong) || c.qc.Context().Err() == nil {
-		c.setCause(err)
-	}
-	c.qc.CloseWithError(quic.ApplicationErrorCode(wrong.code), clip(wrong.text))
-}
-
-func (c *conn) setCause(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cause != nil || c.qc.Context().Err() != nil {
-		return
-	}
-	c.cause = err
-	if wrong := (*closeError)(nil); errors.As(err, &wrong) && wrong.reason != "" {
-		c.link.n.e.countRefusal(wrong.reason, c.link.n.site, c.qc.RemoteAddr().String(), wrong.text)
-	}
-}
-
-func (c *conn) why() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cause != nil {
-		return c.cause
-	}
-	return context.Cause(c.qc.Context())
 }
 
 // acceptStreams reads every data stream that the peer opens. How many there can be is QUIC's limit (maxStreams).

@@ -8,44 +8,11 @@ import (
 	"cloudqueue/federation"
 )
 
-// ackAtOnce is how many answers do not wait for others (chosen: one ACK per 64 frames costs nothing measurable).
-const ackAtOnce = 64
-
 // linger is how long a side that refused the other one waits for it to close (chosen: three round trips of the longest path on earth, and a loss).
 const linger = time.Second
 
 // controlWrite is the most bytes that go into one write of the control stream.
 const controlWrite = 64 << 10
-
-// answered notes that answers of one stream wait to be sent.
-func (c *conn) answered(a *answers, waiting int) {
-	c.due.mu.Lock()
-	if waiting == 1 {
-		c.due.list = append(c.due.list, a)
-	}
-	c.due.count++
-	count := c.due.count
-	c.due.mu.Unlock()
-	switch {
-	case count >= ackAtOnce || c.link.n.e.cfg.AckDelay <= 0:
-		poke(c.due.now)
-	case count == 1:
-		poke(c.due.soon)
-	}
-}
-
-// acks takes the ACKs of everything answered.
-func (c *conn) acks() []federation.Ack {
-	c.due.mu.Lock()
-	list := c.due.list
-	c.due.list, c.due.count = nil, 0
-	c.due.mu.Unlock()
-	var all []federation.Ack
-	for _, a := range list {
-		all = append(all, a.take()...)
-	}
-	return all
-}
 
 // writeControl is the only writer of the control stream.
 func (c *conn) writeControl() error {
@@ -102,7 +69,7 @@ func (w *controlWriter) add(f federation.Frame) {
 }
 
 func (w *controlWriter) acks() {
-	for _, a := range w.c.acks() {
+	for _, a := range w.c.due.take() {
 		w.add(a)
 	}
 }

@@ -33,7 +33,7 @@ type neighbour struct {
 	verdicts  tally
 	traffic   struct{ sentFrames, sentBytes, receivedFrames, receivedBytes atomic.Uint64 }
 
-	mu        sync.Mutex // the dial loop, accepted connections and Status meet here
+	mu        sync.Mutex // the dial loop, accepted connections and Status meet here; methods take it, but for those that say that they need it
 	peer      Peer
 	link      *Link
 	attempt   *attempt // our own dialling in progress
@@ -71,7 +71,7 @@ func newNeighbour(e *Endpoint, p Peer, before *Link) *neighbour {
 	return n
 }
 
-// patience is how long we leave the dialling to the peer: d when it goes first.
+// patience is how long we leave the dialling to the peer: d when it goes first. It needs n.mu, but in newNeighbour.
 func (n *neighbour) patience(d time.Duration) time.Duration {
 	if n.peer.PeerDials && n.site < n.e.cfg.Site {
 		return d

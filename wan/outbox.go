@@ -84,10 +84,7 @@ func (o *outbox) push(f outFrame) {
 	o.frames = append(o.frames, f)
 	o.bytes += f.size()
 	o.open++
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
+	poke(o.wake)
 }
 
 // take gives the oldest frame. Its bytes count until written is called.

@@ -55,7 +55,7 @@ func (r *receiver) next() error {
 	t.receivedBytes.Add(uint64(size))
 	r.c.link.n.e.cfg.Handler.Copy(r.c.link, copied, func(verdict federation.Verdict, retry time.Duration) {
 		r.c.owed.Add(-1)
-		r.c.answered(r.answers, r.answers.give(copied.Number, verdict, retry))
+		r.c.due.answered(r.answers, copied.Number, verdict, retry)
 	})
 	return nil
 }
