@@ -25,6 +25,7 @@ type attachment struct {
 	settled   uint64                    // last tag that was acked
 	renew     bool                      // another number of messages is to be asked for
 	resting   bool                      // nothing is asked for until what is held fits the budget
+	tooLarge  oversizeError             // what came behind the last one delivered and cannot be taken; 0: nothing did
 	why       error                     // why it is over; nil while it is not
 	ended     chan struct{}             // closed when why is set
 
@@ -46,12 +47,16 @@ func (a *attachment) deliver(in *content) (more bool) {
 	if a.why != nil {
 		return false
 	}
-	if in.size > int64(len(in.body)) {
-		a.finish(oversizeError(in.size))
-		return false
-	}
 	if in.tag != a.delivered+1 {
 		a.finish(fmt.Errorf("the broker numbered a delivery %d after %d", in.tag, a.delivered))
+		return false
+	}
+	if in.size > int64(len(in.body)) {
+		a.tooLarge = oversizeError(in.size)
+		a.finishBeforeTooLarge()
+		if a.why == nil {
+			c.wakeKeeper() // to cancel
+		}
 		return false
 	}
 	d := federation.Delivery{
@@ -90,10 +95,18 @@ func (a *attachment) settle(upTo uint64) bool {
 	for ; a.settled < upTo; a.settled++ {
 		a.held -= a.sizes.pop()
 	}
+	a.finishBeforeTooLarge()
 	if a.resting && a.fits() {
 		a.consumer.wakeKeeper()
 	}
 	return true
+}
+
+// finishBeforeTooLarge ends the incarnation once all that came before the one that is too large is acked: it would come again behind them.
+func (a *attachment) finishBeforeTooLarge() {
+	if a.tooLarge != 0 && a.settled == a.delivered {
+		a.finish(a.tooLarge)
+	}
 }
 
 // fits tells whether what is held leaves room for all that would be asked for.

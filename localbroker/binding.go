@@ -175,7 +175,8 @@ func (c *Consumer) explain(err error) {
 	case errors.As(err, &held):
 		c.box.set(held.state, held.reason, held.fix)
 	case errors.As(err, &size):
-		c.box.set(stateHeld, size.Error(), "raise the router's message size limit, or take the message out of the queue "+c.queue)
+		c.box.set(stateHeld, size.Error(), "stop the router, take the message out (rabbitmqadmin get queue="+c.queue+
+			" ackmode=ack_requeue_false), start it; and keep such messages out: max_message_size in rabbitmq.conf")
 	case exclusive(err):
 		c.box.set(stateWaiting, "another consumer holds the queue "+c.queue, "it must have the queue alone; who it is: rabbitmqctl list_consumers")
 	case code == amqp.AccessRefused:
@@ -195,6 +196,8 @@ type oversizeError int64
 func (e oversizeError) Error() string {
 	return fmt.Sprintf("the next message has %d bytes, over the limit", int64(e))
 }
+
+func isOversize(err error) bool { return errors.As(err, new(oversizeError)) }
 
 // deleted: a queue that was only drained is gone, and its bindings with it.
 func deleted(err error) bool {

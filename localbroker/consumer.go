@@ -35,6 +35,7 @@ type Consumer struct {
 	changed     signal // stale, serving
 
 	prefetch prefetch // guarded by mu
+	stuck    bool     // owned by the keeper: the last incarnation ended before a message that is too large
 	differs  string   // owned by the keeper: how the own queue differs from what we would declare
 }
 

@@ -19,10 +19,15 @@ func (c *Consumer) wishes() (paused, closed bool) {
 // consumer, until the broker misses its heartbeats, and every second more is lag.
 const lockRetry = 2 * time.Second
 
+// oversizeRetry bounds the time between two looks at a message that is too large. Chosen: each costs the broker the sending of all of it,
+// and a person who takes it out waits as long.
+const oversizeRetry = time.Minute
+
 // run is the keeper.
 func (c *Consumer) run(ctx context.Context) {
 	defer c.end()
 	retry := backoff{least: c.broker.cfg.RetryMin, most: c.broker.cfg.RetryMax}
+	oversize := backoff{least: oversizeRetry / 64, most: oversizeRetry}
 	for ctx.Err() == nil {
 		paused, closed := c.wishes()
 		if closed {
@@ -42,6 +47,11 @@ func (c *Consumer) run(ctx context.Context) {
 			retry.reset()
 		}
 		c.explain(err)
+		if c.stuck = isOversize(err); c.stuck {
+			wait(ctx, oversize.next(), c.kick)
+			continue
+		}
+		oversize.reset()
 		pause := retry.next()
 		if exclusive(err) {
 			pause = min(pause, lockRetry)
@@ -120,7 +130,9 @@ func (c *Consumer) consume(ctx context.Context, ch *channel, a *attachment) erro
 
 // keep serves wishes until the incarnation ends.
 func (c *Consumer) keep(ctx context.Context, ch *channel, a *attachment, asserted assertion) error {
-	c.show(asserted)
+	if !c.stuck || c.box.get().State != stateHeld { // what is too large may come again at once
+		c.show(asserted)
+	}
 	tick := time.NewTicker(c.broker.cfg.Reassert)
 	defer tick.Stop()
 	for {
@@ -150,6 +162,7 @@ func (c *Consumer) keep(ctx context.Context, ch *channel, a *attachment, asserte
 			return err
 		}
 		asserted = next
+		c.stuck = false
 		c.show(asserted)
 	}
 }
@@ -164,15 +177,16 @@ func (c *Consumer) askedSince(asserted assertion) bool {
 // consumers that follow it. What is unacked stays unacked, order stays; the next consumer waits until what is held fits the budget.
 func (c *Consumer) adjust(ctx context.Context, ch *channel, a *attachment) error {
 	c.mu.Lock()
-	renew := a.renew && a.tag != ""
+	last := a.tooLarge != 0 // nothing is to come behind it
+	stop := a.tag != "" && (a.renew || last)
 	c.mu.Unlock()
-	if renew {
+	if stop {
 		if err := cancel(ctx, ch, a); err != nil {
 			return err
 		}
 	}
 	c.mu.Lock()
-	fits := a.fits()
+	fits := a.fits() && !last
 	a.resting = a.tag == "" && !fits
 	c.mu.Unlock()
 	if a.tag != "" || !fits {
