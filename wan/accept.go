@@ -39,8 +39,8 @@ func (e *Endpoint) admit(ctx context.Context, qc *quic.Conn) {
 		return
 	}
 	defer e.leaveSite(peer.Site)
-	if n := e.neighbour(peer.Site); n != nil {
-		n.isBack()
+	if p := e.peer(peer.Site); p != nil {
+		p.isBack()
 	}
 	stop := context.AfterFunc(ctx, func() { qc.CloseWithError(quic.ApplicationErrorCode(codeDone), string(e.cfg.Site)+" is stopping") })
 	o, serve, err := e.receive(ctx, qc, peer.Site)
@@ -90,70 +90,70 @@ func (e *Endpoint) answerHello(ctx context.Context, o *opening, hello federation
 	if r := e.checkHello(hello, certified); r != nil {
 		return nil, r
 	}
-	n := e.neighbour(certified)
-	if n == nil {
+	p := e.peer(certified)
+	if p == nil {
 		return nil, &refusal{"not-a-peer", federation.NoGrant, fmt.Sprintf("%s has no link with %s in its topology", e.cfg.Site, certified),
 			fmt.Sprintf("add a link between %s and %s to the topology, or wait until %s has the same version", e.cfg.Site, certified, e.cfg.Site), false, false}
 	}
 	switch hello.Connection {
 	case 0:
-		link, err := n.welcome(ctx, o, hello)
-		return func() { link.run(n.ctx) }, err
+		link, err := p.welcome(ctx, o, hello)
+		return func() { link.run(p.ctx) }, err
 	case 1:
-		return n.acceptSecond(ctx, o, hello)
+		return p.acceptSecond(ctx, o, hello)
 	default:
 		return nil, protocolError("connection %d of a link; there are 0 and 1", hello.Connection)
 	}
 }
 
 // welcome lets one handshake of a peer at a time become its link.
-func (n *neighbour) welcome(ctx context.Context, o *opening, hello federation.Hello) (*Link, error) {
+func (p *peer) welcome(ctx context.Context, o *opening, hello federation.Hello) (*Link, error) {
 	select {
-	case n.handshake <- struct{}{}:
-		defer func() { <-n.handshake }()
+	case p.handshake <- struct{}{}:
+		defer func() { <-p.handshake }()
 	case <-o.qc.Context().Done():
 		return nil, context.Cause(o.qc.Context())
 	}
-	if r := n.contend(hello); r != nil {
+	if r := p.contend(hello); r != nil {
 		return nil, r
 	}
-	defer n.contended()
-	if err := n.ready(ctx, hello); err != nil {
+	defer p.contended()
+	if err := p.ready(ctx, hello); err != nil {
 		return nil, err
 	}
-	if err := n.e.acknowledge(o, hello); err != nil {
+	if err := p.e.acknowledge(o, hello); err != nil {
 		return nil, err
 	}
-	link := newLink(n, o, hello, false)
-	if err := n.install(ctx, link); err != nil {
+	link := newLink(p, o, hello, false)
+	if err := p.install(ctx, link); err != nil {
 		return nil, err
 	}
 	return link, nil
 }
 
 // ready greets a peer, and lets the links that must end before it hears OK do so.
-func (n *neighbour) ready(ctx context.Context, hello federation.Hello) error {
-	ctx, cancel := context.WithTimeout(ctx, n.e.cfg.GreetTimeout)
+func (p *peer) ready(ctx context.Context, hello federation.Hello) error {
+	ctx, cancel := context.WithTimeout(ctx, p.e.cfg.GreetTimeout)
 	defer cancel()
-	if err := n.endOf(ctx, n.before); err != nil {
+	if err := p.endOf(ctx, p.before); err != nil {
 		return err
 	}
-	if r := n.e.greet(ctx, hello); r != nil {
+	if r := p.e.greet(ctx, hello); r != nil {
 		return r
 	}
-	return n.retire(ctx, hello.Boot)
+	return p.retire(ctx, hello.Boot)
 }
 
 // acceptSecond is the accepting side of a link's second connection.
-func (n *neighbour) acceptSecond(ctx context.Context, o *opening, hello federation.Hello) (serve func(), err error) {
-	link := n.current()
+func (p *peer) acceptSecond(ctx context.Context, o *opening, hello federation.Hello) (serve func(), err error) {
+	link := p.current()
 	if link == nil || link.dialled || link.id != hello.LinkID {
-		return nil, &refusal{"no-such-link", federation.Full, fmt.Sprintf("%s has no link %016x", n.e.cfg.Site, hello.LinkID), "", false, false}
+		return nil, &refusal{"no-such-link", federation.Full, fmt.Sprintf("%s has no link %016x", p.e.cfg.Site, hello.LinkID), "", false, false}
 	}
-	if r := n.e.greet(ctx, hello); r != nil {
+	if r := p.e.greet(ctx, hello); r != nil {
 		return nil, r
 	}
-	if err := n.e.acknowledge(o, hello); err != nil {
+	if err := p.e.acknowledge(o, hello); err != nil {
 		return nil, err
 	}
 	return func() {

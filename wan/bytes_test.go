@@ -157,7 +157,7 @@ func TestAnswersThatAPeerInventsCutTheLink(t *testing.T) {
 				nyc := w.site("nyc", "10.0.0.2").start(Peer{Site: "ams"})
 				r := w.rogue("ams", "10.0.0.1").connect(nyc)
 				answers := newLedger()
-				answers.copyAll(t, nyc.endpoint.neighbour("ams").current(), 1, batches(t, testLane(1), 3, 100))
+				answers.copyAll(t, nyc.endpoint.peer("ams").current(), 1, batches(t, testLane(1), 3, 100))
 				r.send(federation.Ack{Stream: stream, Cumulative: 0, Exceptions: []federation.Exception{{Number: 2, Verdict: federation.Full}}})
 				sleep(100 * time.Millisecond)
 

@@ -77,7 +77,7 @@ func (c *conn) setCause(err error) {
 	}
 	c.cause = err
 	if wrong := (*closeError)(nil); errors.As(err, &wrong) && wrong.reason != "" {
-		c.link.n.e.countRefusal(wrong.reason, c.link.n.site, c.qc.RemoteAddr().String(), wrong.text)
+		c.link.peer.e.countRefusal(wrong.reason, c.link.peer.site, c.qc.RemoteAddr().String(), wrong.text)
 	}
 }
 

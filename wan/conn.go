@@ -52,9 +52,9 @@ type conn struct {
 func newConn(l *Link, index uint8, o *opening) *conn {
 	c := &conn{link: l, index: index, qc: o.qc, stream: o.control, frames: o.frames, since: time.Now(), byID: map[uint64]*sender{}, fin: make(chan struct{})}
 	c.finishOnce = sync.OnceFunc(func() { close(c.fin) })
-	c.control = newOutbox(l.n.e.cfg.QueueBytes, 0)
+	c.control = newOutbox(l.peer.e.cfg.QueueBytes, 0)
 	c.frames.maxFrame = federation.MaxSyncFrame
-	c.due = newDueAcks(l.n.e.cfg.AckDelay)
+	c.due = newDueAcks(l.peer.e.cfg.AckDelay)
 	c.ours = o.ours
 	c.identity = identityCheck{chain: o.qc.ConnectionState().TLS.PeerCertificates}
 	return c
@@ -125,7 +125,7 @@ func (c *conn) deliver(s *sender, all []settled) {
 	}
 	s.out.settle(len(all))
 	for _, a := range all {
-		c.link.n.verdicts.add(a.verdict.String())
+		c.link.peer.verdicts.add(a.verdict.String())
 		a.answer(a.verdict, a.retry)
 	}
 	c.link.finished(len(all))

@@ -17,7 +17,7 @@ const controlWrite = 64 << 10
 // writeControl is the only writer of the control stream.
 func (c *conn) writeControl() error {
 	w := controlWriter{c: c}
-	cfg := &c.link.n.e.cfg
+	cfg := &c.link.peer.e.cfg
 	beat := time.NewTicker(cfg.Heartbeat / 2) // every second one sends; both look
 	defer beat.Stop()
 	delay := time.NewTimer(0)
@@ -106,7 +106,7 @@ func (w *controlWriter) write() error {
 	if len(w.buf) == 0 {
 		return nil
 	}
-	w.c.stream.SetWriteDeadline(time.Now().Add(2 * w.c.link.n.e.cfg.DeadAfter))
+	w.c.stream.SetWriteDeadline(time.Now().Add(2 * w.c.link.peer.e.cfg.DeadAfter))
 	_, err := w.c.stream.Write(w.buf)
 	w.buf = w.buf[:0]
 	if err != nil {
@@ -123,7 +123,7 @@ func (w *controlWriter) finish() error {
 		return err
 	}
 	w.c.stream.Close()
-	wait, cancel := context.WithTimeout(w.c.qc.Context(), 2*w.c.link.n.e.cfg.DeadAfter)
+	wait, cancel := context.WithTimeout(w.c.qc.Context(), 2*w.c.link.peer.e.cfg.DeadAfter)
 	defer cancel()
 	<-wait.Done()
 	return errDrained

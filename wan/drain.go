@@ -68,7 +68,7 @@ func (d *drain) byPeer() (asked, follows bool) {
 // It returns nil when that is done, after Handler.Down; when ctx ends first it closes the link all the same (what is unanswered gets LinkLost) and returns the context's
 // error, after Handler.Down unless that hangs. ErrLinkDown: the link ended before it was drained. It must not be called from a method of Handler.
 func (l *Link) Drain(ctx context.Context) error {
-	return l.drainFor(ctx, federation.Drain{Reason: "asked by " + string(l.n.e.cfg.Site)})
+	return l.drainFor(ctx, federation.Drain{Reason: "asked by " + string(l.peer.e.cfg.Site)})
 }
 
 func (l *Link) drainFor(ctx context.Context, f federation.Drain) error {
@@ -128,7 +128,7 @@ func (l *Link) finished(n int) {
 func (l *Link) startDrain(reason string) {
 	if !l.drain.asked {
 		l.drain.asked, l.drain.reason = true, reason
-		l.n.e.logger.Info("link draining", "site", l.n.e.cfg.Site, "peer", l.n.site, "reason", reason)
+		l.peer.e.logger.Info("link draining", "site", l.peer.e.cfg.Site, "peer", l.peer.site, "reason", reason)
 		l.drainStep()
 	}
 }
@@ -173,7 +173,7 @@ var errDrained = &closeError{codeDrained, "", "drained"}
 
 // ending says in our words how the link ended, whichever side closed the connection.
 func (l *Link) ending(err error) error {
-	wrong := endOf(err, l.n.site)
+	wrong := endOf(err, l.peer.site)
 	switch {
 	case wrong == nil:
 		return err
@@ -181,7 +181,7 @@ func (l *Link) ending(err error) error {
 		return wrong
 	}
 	if byPeer, _ := l.drain.byPeer(); byPeer {
-		return &closeError{codeDrained, "", "drained by " + string(l.n.site)}
+		return &closeError{codeDrained, "", "drained by " + string(l.peer.site)}
 	}
 	return errDrained
 }

@@ -171,7 +171,7 @@ func TestADrainingLinkTakesNoCopiesOnEitherSideAndWaitsForAnswers(t *testing.T) 
 			if err := l.Copy(context.Background(), 1, testLane(1), federation.Sidecar{}, all[0], nil); !errors.Is(err, ErrDraining) {
 				t.Errorf("Copy: %v, want ErrDraining", err)
 			}
-			if s := l.n.status(); s.State != StateDraining || s.Reason == "" {
+			if s := l.peer.status(); s.State != StateDraining || s.Reason == "" {
 				t.Errorf("%s %q", s.State, s.Reason)
 			}
 		}

@@ -31,10 +31,10 @@ type Endpoint struct {
 	draining  atomic.Bool   // no new links
 	changed   chan struct{} // capacity 1: the set of peers is another one
 
-	mu         sync.Mutex // SetPeers, Status and connections that come in meet here
-	neighbours map[federation.SiteID]*neighbour
-	leaving    map[federation.SiteID]*Link // of peers that were removed: the last link, until it has ended
-	sites      map[federation.SiteID]int   // accepted connections by site
+	mu      sync.Mutex // SetPeers, Status and connections that come in meet here
+	peers   map[federation.SiteID]*peer
+	leaving map[federation.SiteID]*Link // of peers that were removed: the last link, until it has ended
+	sites   map[federation.SiteID]int   // accepted connections by site
 
 	tasks sync.WaitGroup // accepted connections and dial loops
 }
@@ -45,7 +45,7 @@ func New(cfg Config) (*Endpoint, error) {
 		return nil, err
 	}
 	cfg.fill()
-	e := &Endpoint{cfg: cfg, logger: cfg.Logger, socket: cfg.Conn, resolver: net.DefaultResolver, changed: make(chan struct{}, 1), neighbours: map[federation.SiteID]*neighbour{},
+	e := &Endpoint{cfg: cfg, logger: cfg.Logger, socket: cfg.Conn, resolver: net.DefaultResolver, changed: make(chan struct{}, 1), peers: map[federation.SiteID]*peer{},
 		leaving: map[federation.SiteID]*Link{}, sites: map[federation.SiteID]int{}}
 	e.doorman = newDoorman(&e.refused)
 	if e.socket == nil {
@@ -89,8 +89,8 @@ func (e *Endpoint) Run(ctx context.Context) error {
 		}
 	}
 	e.draining.Store(true)
-	for _, n := range e.all() {
-		n.cancel()
+	for _, p := range e.all() {
+		p.cancel()
 	}
 	listener.Close()
 	e.tasks.Wait()
@@ -99,10 +99,10 @@ func (e *Endpoint) Run(ctx context.Context) error {
 
 // startDialling starts the dial loops of peers that have none yet.
 func (e *Endpoint) startDialling() {
-	for _, n := range e.all() {
-		if !n.started {
-			n.started = true
-			e.tasks.Go(n.run)
+	for _, p := range e.all() {
+		if !p.started {
+			p.started = true
+			e.tasks.Go(p.run)
 		}
 	}
 }
@@ -114,18 +114,18 @@ func (e *Endpoint) SetPeers(peers []Peer) {
 	defer e.mu.Unlock()
 	maps.DeleteFunc(e.leaving, func(_ federation.SiteID, l *Link) bool { return l.over() })
 	keep := map[federation.SiteID]bool{}
-	for _, p := range peers {
-		if keep[p.Site] = true; e.neighbours[p.Site] != nil {
-			e.neighbours[p.Site].set(p)
+	for _, entry := range peers {
+		if keep[entry.Site] = true; e.peers[entry.Site] != nil {
+			e.peers[entry.Site].set(entry)
 		} else {
-			e.neighbours[p.Site] = newNeighbour(e, p, e.leaving[p.Site])
+			e.peers[entry.Site] = newPeer(e, entry, e.leaving[entry.Site])
 		}
 	}
-	for site, n := range e.neighbours {
+	for site, p := range e.peers {
 		if !keep[site] {
-			delete(e.neighbours, site)
-			n.cancel() // no link comes up from here on
-			if l := n.current(); l != nil {
+			delete(e.peers, site)
+			p.cancel() // no link comes up from here on
+			if l := p.current(); l != nil {
 				e.leaving[site] = l
 			}
 		}
@@ -139,11 +139,11 @@ func (e *Endpoint) Drain(ctx context.Context) error {
 	var tasks sync.WaitGroup
 	all := e.all()
 	failed := make([]error, len(all))
-	for i, n := range all {
-		if l := n.current(); l != nil {
+	for i, p := range all {
+		if l := p.current(); l != nil {
 			tasks.Go(func() {
 				if err := l.Drain(ctx); err != nil {
-					failed[i] = fmt.Errorf("drain the link to %s: %w", n.site, err)
+					failed[i] = fmt.Errorf("drain the link to %s: %w", p.site, err)
 				}
 			})
 		}
@@ -152,10 +152,10 @@ func (e *Endpoint) Drain(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-func (e *Endpoint) all() []*neighbour {
+func (e *Endpoint) all() []*peer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.SortedFunc(maps.Values(e.neighbours), func(a, b *neighbour) int {
+	return slices.SortedFunc(maps.Values(e.peers), func(a, b *peer) int {
 		if a.site < b.site {
 			return -1
 		}
@@ -163,10 +163,10 @@ func (e *Endpoint) all() []*neighbour {
 	})
 }
 
-func (e *Endpoint) neighbour(site federation.SiteID) *neighbour {
+func (e *Endpoint) peer(site federation.SiteID) *peer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.neighbours[site]
+	return e.peers[site]
 }
 
 func (e *Endpoint) enterSite(site federation.SiteID) bool {

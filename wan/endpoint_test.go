@@ -9,8 +9,8 @@ import (
 func TestAPauseIsChosenWhileThePeersAreReplaced(t *testing.T) {
 	w := newWorld(t, 0)
 	ams := w.site("ams", "10.0.0.1").start(Peer{Site: "nyc"})
-	n := ams.endpoint.neighbour("nyc")
-	n.mu.Lock() // as an attempt that failed holds it when it chooses its pause
+	p := ams.endpoint.peer("nyc")
+	p.mu.Lock() // as an attempt that failed holds it when it chooses its pause
 	replaced, chosen := make(chan struct{}), make(chan struct{})
 	go func() {
 		ams.endpoint.SetPeers([]Peer{{Site: "nyc", Dial: true}})
@@ -33,7 +33,7 @@ func TestAPauseIsChosenWhileThePeersAreReplaced(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Error("the pause waits for SetPeers, which waits for the peer whose pause it is")
 	}
-	n.mu.Unlock()
+	p.mu.Unlock()
 	<-replaced
 }
 

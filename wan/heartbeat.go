@@ -33,14 +33,14 @@ func (c *conn) heardBeat(h federation.Heartbeat) {
 
 // look ends a connection whose peer is silent, does not read, or may not be here any more.
 func (c *conn) look() error {
-	cfg := &c.link.n.e.cfg
+	cfg := &c.link.peer.e.cfg
 	switch {
 	case c.silence() >= cfg.DeadAfter:
-		return &closeError{codeDead, "", fmt.Sprintf("nothing heard from %s for %s", c.link.n.site, cfg.DeadAfter)}
+		return &closeError{codeDead, "", fmt.Sprintf("nothing heard from %s for %s", c.link.peer.site, cfg.DeadAfter)}
 	case c.unread() >= 2*cfg.DeadAfter:
-		return &closeError{codeDead, "", fmt.Sprintf("%s has not read the control stream for %s", c.link.n.site, 2*cfg.DeadAfter)}
+		return &closeError{codeDead, "", fmt.Sprintf("%s has not read the control stream for %s", c.link.peer.site, 2*cfg.DeadAfter)}
 	}
-	return c.identity.check(cfg.Identity(), c.link.n.site)
+	return c.identity.check(cfg.Identity(), c.link.peer.site)
 }
 
 // identityCheck verifies a live connection's certificate: its end, and again with every change of our own identity (the authorities may have changed).

@@ -43,7 +43,7 @@ func (c *conn) take(f federation.Frame) error {
 	case federation.DrainDone:
 		c.link.peerDrained()
 	default:
-		c.link.n.e.cfg.Handler.Control(c.link, f)
+		c.link.peer.e.cfg.Handler.Control(c.link, f)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ var (
 
 // Link is an authenticated, multiplexed link to one peer while it lasts; the next one is another Link. All methods may be called at once from several goroutines.
 type Link struct {
-	n       *neighbour
+	peer    *peer
 	id      uint64
 	dialled bool // by us
 	hello   federation.Hello
@@ -44,14 +44,14 @@ type Link struct {
 	tasks   sync.WaitGroup // connection 1 and what redials it; grows only while !down, or from one of the tasks
 }
 
-func newLink(n *neighbour, o *opening, hello federation.Hello, dialled bool) *Link {
-	l := &Link{n: n, id: hello.LinkID, dialled: dialled, hello: hello, since: time.Now(), done: make(chan struct{}), retired: map[*conn]bool{}}
+func newLink(p *peer, o *opening, hello federation.Hello, dialled bool) *Link {
+	l := &Link{peer: p, id: hello.LinkID, dialled: dialled, hello: hello, since: time.Now(), done: make(chan struct{}), retired: map[*conn]bool{}}
 	l.first = newConn(l, 0, o)
 	return l
 }
 
 // Peer is the site at the other end, as its certificate says.
-func (l *Link) Peer() federation.SiteID { return l.n.site }
+func (l *Link) Peer() federation.SiteID { return l.peer.site }
 
 // Hello is what the peer said of itself when the link came up.
 func (l *Link) Hello() federation.Hello { return l.hello }
@@ -61,7 +61,7 @@ func (l *Link) Hello() federation.Hello { return l.hello }
 // called. The batch's bytes are written as they are and not copied. Classes from maxClasses-1 on share their streams.
 func (l *Link) Copy(ctx context.Context, class uint8, lane federation.Lane, side federation.Sidecar, batch *federation.Batch, answer func(verdict federation.Verdict, retry time.Duration)) error {
 	if most := l.hello.MaxBatch; most > 0 && uint64(len(batch.Bytes())) > uint64(most) {
-		return fmt.Errorf("batch of %d bytes, %s takes %d: %w", len(batch.Bytes()), l.n.site, most, federation.ErrTooLarge)
+		return fmt.Errorf("batch of %d bytes, %s takes %d: %w", len(batch.Bytes()), l.peer.site, most, federation.ErrTooLarge)
 	}
 	if err := l.drain.begin(); err != nil {
 		return err
@@ -163,10 +163,10 @@ func (l *Link) wait(ctx context.Context) error {
 
 // run is the life of an installed link: it returns after Handler.Down. When ctx ends it closes the link.
 func (l *Link) run(ctx context.Context) {
-	e := l.n.e
+	e := l.peer.e
 	stop := context.AfterFunc(ctx, func() { l.end(&closeError{codeDone, "", string(e.cfg.Site) + " ends the link"}) })
 	defer stop()
-	e.logger.Info("link up", "site", e.cfg.Site, "peer", l.n.site, "remote", l.first.qc.RemoteAddr().String(), "dialled", l.dialled, "epoch", uint64(l.hello.Epoch))
+	e.logger.Info("link up", "site", e.cfg.Site, "peer", l.peer.site, "remote", l.first.qc.RemoteAddr().String(), "dialled", l.dialled, "epoch", uint64(l.hello.Epoch))
 	e.cfg.Handler.Up(l)
 	if l.dialled {
 		l.tasks.Go(l.keepSecond)
@@ -175,9 +175,9 @@ func (l *Link) run(ctx context.Context) {
 	l.endSecond()
 	l.tasks.Wait()
 	err = l.ending(err)
-	e.logger.Log(context.Background(), levelOf(err), "link down", "site", e.cfg.Site, "peer", l.n.site, "err", err)
+	e.logger.Log(context.Background(), levelOf(err), "link down", "site", e.cfg.Site, "peer", l.peer.site, "err", err)
 	e.cfg.Handler.Down(l, err)
-	l.n.ended(l, err)
+	l.peer.ended(l, err)
 	close(l.done)
 }
 

@@ -163,7 +163,7 @@ func TestAPeerThatReadsNoCopiesIsShownAsStalledAndTakesBoundedMemory(t *testing.
 		nyc := w.site("nyc", "10.0.0.2").start(Peer{Site: "ams"})
 		r := w.rogue("ams", "10.0.0.1").connect(nyc)
 		go r.beat()
-		link := nyc.endpoint.neighbour("ams").current()
+		link := nyc.endpoint.peer("ams").current()
 		all := batches(t, testLane(1), 1, 100<<10)
 		before := heap()
 

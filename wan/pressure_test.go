@@ -15,7 +15,7 @@ func (w *world) slow() (s *site, r *rogue, link *Link) {
 	s = w.site("nyc", "10.0.0.2").start(Peer{Site: "ams"})
 	r = w.rogue("ams", "10.0.0.1").connect(s)
 	go r.beat()
-	return s, r, s.endpoint.neighbour("ams").current()
+	return s, r, s.endpoint.peer("ams").current()
 }
 
 func ignore(federation.Verdict, time.Duration) {}

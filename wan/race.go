@@ -27,7 +27,7 @@ const (
 // time says HELLO, so the peer never has two of our hellos to choose from; when it refuses, the next one may.
 type race struct {
 	e           *Endpoint
-	peer        Peer
+	entry       Peer
 	id          uint64 // of the link
 	established func()
 
@@ -54,9 +54,9 @@ type result struct {
 }
 
 // dialAny tries the addresses of a peer. The error is the one that says most.
-func (e *Endpoint) dialAny(ctx context.Context, p Peer, id uint64, established func()) (*opening, federation.Hello, error) {
-	r := &race{e: e, peer: p, id: id, established: established, results: make(chan result, maxDials), turn: make(chan struct{}, 1)}
-	for _, name := range p.Addresses {
+func (e *Endpoint) dialAny(ctx context.Context, entry Peer, id uint64, established func()) (*opening, federation.Hello, error) {
+	r := &race{e: e, entry: entry, id: id, established: established, results: make(chan result, maxDials), turn: make(chan struct{}, 1)}
+	for _, name := range entry.Addresses {
 		r.waiting = append(r.waiting, candidate{name: name})
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -125,7 +125,7 @@ func (r *race) try(ctx context.Context, c candidate) result {
 
 // dial says HELLO when it is its turn.
 func (r *race) dial(ctx context.Context, to net.Addr) (*opening, federation.Hello, error) {
-	o, err := r.e.connect(ctx, r.peer.Site, to)
+	o, err := r.e.connect(ctx, r.entry.Site, to)
 	if err != nil {
 		return nil, federation.Hello{}, err
 	}
@@ -140,7 +140,7 @@ func (r *race) dial(ctx context.Context, to net.Addr) (*opening, federation.Hell
 	case <-o.qc.Context().Done():
 		return nil, federation.Hello{}, context.Cause(o.qc.Context())
 	}
-	hello, err := r.e.introduce(ctx, o, r.peer.Site, r.id, 0)
+	hello, err := r.e.introduce(ctx, o, r.entry.Site, r.id, 0)
 	if err != nil {
 		<-r.turn
 		return nil, federation.Hello{}, err

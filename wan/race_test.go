@@ -22,9 +22,9 @@ func nowhere(count int) []string {
 
 // toEach dials these addresses.
 func (s *site) toEach(addresses ...string) Peer {
-	p := s.peer()
-	p.Addresses = addresses
-	return p
+	entry := s.peer()
+	entry.Addresses = addresses
+	return entry
 }
 
 // withoutNames gives a site a name service that never answers.

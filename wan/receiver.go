@@ -19,7 +19,7 @@ type receiver struct {
 }
 
 func newReceiver(c *conn, s *quic.Stream) *receiver {
-	most := federation.MaxCopyFrame - federation.MaxEncodedBatch - federation.MaxBatchHeader + c.link.n.e.cfg.MaxBatch
+	most := federation.MaxCopyFrame - federation.MaxEncodedBatch - federation.MaxBatchHeader + c.link.peer.e.cfg.MaxBatch
 	frames := newFrameReader(s, readBuffer, most)
 	frames.partial = &c.link.partial
 	return &receiver{c, frames, newAnswers(uint64(s.StreamID()))}
@@ -50,10 +50,10 @@ func (r *receiver) next() error {
 		return err
 	}
 	r.c.owed.Add(1)
-	t := &r.c.link.n.traffic
+	t := &r.c.link.peer.traffic
 	t.receivedFrames.Add(1)
 	t.receivedBytes.Add(uint64(size))
-	r.c.link.n.e.cfg.Handler.Copy(r.c.link, copied, func(verdict federation.Verdict, retry time.Duration) {
+	r.c.link.peer.e.cfg.Handler.Copy(r.c.link, copied, func(verdict federation.Verdict, retry time.Duration) {
 		r.c.owed.Add(-1)
 		r.c.due.answered(r.answers, copied.Number, verdict, retry)
 	})

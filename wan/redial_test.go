@@ -81,21 +81,21 @@ func TestAPeerThatComesToUsIsDialledSoonButOnceForEachTimeItWasAway(t *testing.T
 		nyc := w.site("nyc", "10.0.0.2")
 		nyc.cfg.RedialMin, nyc.cfg.RedialMax = time.Millisecond, time.Hour
 		nyc.start(Peer{Site: "ams", Addresses: []string{"10.0.0.99:1000"}, Dial: true})
-		n := nyc.endpoint.neighbour("ams")
+		p := nyc.endpoint.peer("ams")
 		waitAway := func() {
 			for {
-				if n.mu.Lock(); n.away && time.Until(n.next) > time.Minute && n.attempt == nil {
-					n.mu.Unlock()
+				if p.mu.Lock(); p.away && time.Until(p.next) > time.Minute && p.attempt == nil {
+					p.mu.Unlock()
 					return
 				}
-				n.mu.Unlock()
+				p.mu.Unlock()
 				sleep(time.Second)
 			}
 		}
 		failures := func() int {
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			return n.failures
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.failures
 		}
 		waitAway()
 		for i := range 3 { // it comes again and again, and says nothing
@@ -109,9 +109,9 @@ func TestAPeerThatComesToUsIsDialledSoonButOnceForEachTimeItWasAway(t *testing.T
 		if after != 0 {
 			t.Errorf("%d failures are counted, want none: the pauses begin anew", after)
 		}
-		n.mu.Lock()
-		attempt := n.attempt
-		n.mu.Unlock()
+		p.mu.Lock()
+		attempt := p.attempt
+		p.mu.Unlock()
 		if attempt == nil {
 			t.Error("it was not dialled")
 		}

@@ -43,8 +43,8 @@ func (e *Endpoint) refuseHello(r *refusal, site federation.SiteID, remote string
 }
 
 func (e *Endpoint) showRefusal(r *refusal, site federation.SiteID) {
-	if n := e.neighbour(site); n != nil {
-		n.sawNoLink(explain(r, e.cfg.Site, site))
+	if p := e.peer(site); p != nil {
+		p.sawNoLink(explain(r, e.cfg.Site, site))
 	}
 }
 
@@ -55,8 +55,8 @@ func (e *Endpoint) countRefusal(reason string, site federation.SiteID, remote, t
 		detail += ": " + text
 	}
 	e.refused.addOf(reason, detail)
-	if n := e.neighbour(site); n != nil {
-		n.refused.addOf(reason, detail)
+	if p := e.peer(site); p != nil {
+		p.refused.addOf(reason, detail)
 	}
 }
 

@@ -29,7 +29,7 @@ const finishWithin = 10 * time.Second
 // outdated tells whether one side has another certificate than that of this connection.
 func (c *conn) outdated() bool { return c.theirsRenewed.Load() || c.oursRenewed() }
 
-func (c *conn) oursRenewed() bool { return !c.ours.SameCertificate(c.link.n.e.cfg.Identity()) }
+func (c *conn) oursRenewed() bool { return !c.ours.SameCertificate(c.link.peer.e.cfg.Identity()) }
 
 // noteRenewal looks for the peer's word in a heartbeat.
 func (c *conn) noteRenewal(h federation.Heartbeat) {
@@ -72,12 +72,12 @@ func (l *Link) renewal() renewal {
 
 // handOver ends the link for the next one, which is dialled at once.
 func (l *Link) handOver() {
-	l.n.expectSuccessor()
-	l.n.e.tasks.Go(func() {
+	l.peer.expectSuccessor()
+	l.peer.e.tasks.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), finishWithin)
 		defer cancel()
 		if err := l.drainFor(ctx, federation.Drain{Reason: "a certificate was renewed", Extensions: []federation.TLV{{Tag: tagFollows}}}); err != nil {
-			l.n.e.logger.Warn("link not drained", "site", l.n.e.cfg.Site, "peer", l.n.site, "err", err)
+			l.peer.e.logger.Warn("link not drained", "site", l.peer.e.cfg.Site, "peer", l.peer.site, "err", err)
 		}
 	})
 }
@@ -85,7 +85,7 @@ func (l *Link) handOver() {
 // retire lets a connection 1 that has a successor finish: no frame begins on it at either side. The dialling side ends it when everything is answered, both ways,
 // and has been for two heartbeats; the accepting one only when that takes too long.
 func (l *Link) retire(c *conn) {
-	cfg := &l.n.e.cfg
+	cfg := &l.peer.e.cfg
 	bound := finishWithin
 	if !l.dialled {
 		bound *= 2

@@ -64,7 +64,7 @@ func (t *traffic) send(from, to *site, b *federation.Batch) bool {
 			return false
 		default:
 		}
-		if l := from.endpoint.neighbour(to.name).current(); l != nil {
+		if l := from.endpoint.peer(to.name).current(); l != nil {
 			err := l.Copy(context.Background(), 1, b.Header.Lane, federation.Sidecar{Bitmap: 1}, b, t.answers.answer(b))
 			if err == nil {
 				t.count++

@@ -60,7 +60,7 @@ func (l *Link) endSecond() {
 
 // keepSecond dials connection 1 whenever there is none, and again when a certificate has been renewed, while the link lasts.
 func (l *Link) keepSecond() {
-	e, ctx := l.n.e, l.first.qc.Context()
+	e, ctx := l.peer.e, l.first.qc.Context()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var began time.Time
@@ -110,10 +110,10 @@ func (l *Link) dialledSecond(err error, attempt int) {
 	if l.first.qc.Context().Err() != nil {
 		return
 	}
-	e := l.n.e
-	reason, fix := explain(err, e.cfg.Site, l.n.site)
+	e := l.peer.e
+	reason, fix := explain(err, e.cfg.Site, l.peer.site)
 	l.trouble.Store(&trouble{reason, fix})
-	e.logger.Warn("no second connection", "site", e.cfg.Site, "peer", l.n.site, "attempt", attempt, "err", err)
+	e.logger.Warn("no second connection", "site", e.cfg.Site, "peer", l.peer.site, "attempt", attempt, "err", err)
 }
 
 // trouble is why there is no connection 1, or none with the certificates of today.
@@ -121,7 +121,7 @@ type trouble struct{ reason, fix string }
 
 // dialSecond dials connection 1, where connection 0 goes. The channel is closed at its end.
 func (l *Link) dialSecond(ctx context.Context) (ended <-chan struct{}, err error) {
-	o, err := l.n.e.dial(ctx, l.n.site, l.first.qc.RemoteAddr(), l.id, 1)
+	o, err := l.peer.e.dial(ctx, l.peer.site, l.first.qc.RemoteAddr(), l.id, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (c *conn) sender(class uint8, hash uint64) (*sender, error) {
 	slot := &c.senders[class][hash%streamsPerClass]
 	s := *slot
 	if s == nil && !c.ended {
-		s = &sender{c: c, class: class, out: newOutbox(c.link.n.e.cfg.QueueBytes, maxUnanswered), pending: newPending()}
+		s = &sender{c: c, class: class, out: newOutbox(c.link.peer.e.cfg.QueueBytes, maxUnanswered), pending: newPending()}
 		*slot = s
 		c.mu.Unlock()
 		c.start(s.run)
@@ -123,7 +123,7 @@ func (s *sender) failed(err error) error {
 }
 
 func (s *sender) count(f outFrame) {
-	t := &s.c.link.n.traffic
+	t := &s.c.link.peer.traffic
 	t.sentFrames.Add(1)
 	t.sentBytes.Add(uint64(f.size()))
 	s.c.link.progressed()

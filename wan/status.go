@@ -65,8 +65,8 @@ type Traffic struct {
 // Status tells how every link is, sorted by peer.
 func (e *Endpoint) Status() []LinkStatus {
 	var all []LinkStatus
-	for _, n := range e.all() {
-		all = append(all, n.status())
+	for _, p := range e.all() {
+		all = append(all, p.status())
 	}
 	slices.SortFunc(all, func(a, b LinkStatus) int { return cmp.Compare(a.Peer, b.Peer) })
 	return all
@@ -81,29 +81,29 @@ func (e *Endpoint) LastRefused() map[string]Occurrence { return e.refused.lasts(
 // HalfOpen is how many connections that came in have not finished their handshake.
 func (e *Endpoint) HalfOpen() int { return e.doorman.halfOpen() }
 
-func (n *neighbour) status() LinkStatus {
-	t := &n.traffic
+func (p *peer) status() LinkStatus {
+	t := &p.traffic
 	s := LinkStatus{
-		Peer:     n.site,
+		Peer:     p.site,
 		Sent:     Traffic{t.sentFrames.Load(), t.sentBytes.Load()},
 		Received: Traffic{t.receivedFrames.Load(), t.receivedBytes.Load()},
-		Verdicts: n.verdicts.snapshot(), LastAnswers: n.verdicts.lasts(),
-		Refused: n.refused.snapshot(), LastRefused: n.refused.lasts(),
+		Verdicts: p.verdicts.snapshot(), LastAnswers: p.verdicts.lasts(),
+		Refused: p.refused.snapshot(), LastRefused: p.refused.lasts(),
 	}
-	n.mu.Lock()
-	l := n.link
-	s.Hello, s.Reason, s.Fix, s.Since = n.hello, n.reason, n.fix, n.since
+	p.mu.Lock()
+	l := p.link
+	s.Hello, s.Reason, s.Fix, s.Since = p.hello, p.reason, p.fix, p.since
 	s.State = StateDown
-	if !n.wasUp && n.reason == "" {
+	if !p.wasUp && p.reason == "" {
 		s.State = StateStarting
 	}
-	if n.peer.Dial {
-		s.Addresses = slices.Clone(n.peer.Addresses)
+	if p.entry.Dial {
+		s.Addresses = slices.Clone(p.entry.Addresses)
 	}
 	if l == nil && len(s.Addresses) > 0 {
-		s.NextRetry = n.next
+		s.NextRetry = p.next
 	}
-	n.mu.Unlock()
+	p.mu.Unlock()
 	if l != nil {
 		l.fill(&s)
 	}
@@ -124,7 +124,7 @@ func (l *Link) fill(s *LinkStatus) {
 	switch {
 	case draining:
 		s.State, s.Reason = StateDraining, reason
-	case s.Unanswered > 0 && idle >= l.n.e.cfg.StalledAfter:
+	case s.Unanswered > 0 && idle >= l.peer.e.cfg.StalledAfter:
 		s.State, s.Since = StateStalled, time.Now().Add(-idle)
 		s.Reason = fmt.Sprintf("%d frames wait for %s; nothing was written or answered for %s", s.Unanswered, s.Peer, idle.Truncate(time.Second))
 		s.Fix = fmt.Sprintf("look at the lanes in cloudqueue status, here and at %s", s.Peer)

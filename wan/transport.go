@@ -91,8 +91,8 @@ func (e *Endpoint) refuseCertificate(err error, remote string) {
 	}
 	e.refused.addOf(string(r.Reason), remote+": "+r.Detail)
 	e.logger.Debug("certificate refused", "site", e.cfg.Site, "peer", r.Claimed, "remote", remote, "reason", r.Reason, "err", r)
-	if n := e.neighbour(r.Claimed); n != nil {
-		n.sawRefusal(r, remote)
+	if p := e.peer(r.Claimed); p != nil {
+		p.sawRefusal(r, remote)
 	}
 }
 

@@ -114,7 +114,7 @@ func (s *site) passive() Peer { return Peer{Site: s.name} }
 // link is the link to a peer, which must be up.
 func (s *site) link(peer *site) *Link {
 	s.w.t.Helper()
-	if l := s.endpoint.neighbour(peer.name).current(); l != nil {
+	if l := s.endpoint.peer(peer.name).current(); l != nil {
 		return l
 	}
 	s.w.t.Fatalf("%s has no link to %s: %+v", s.name, peer.name, s.status(peer))
