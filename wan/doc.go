@@ -47,7 +47,7 @@
 //
 // Both sides may dial. The lower site id dials first, the other one takes over when nothing has come for TakeOver; of two attempts that meet, the lower site's wins
 // (contend.go). Pauses between attempts have full jitter and end within RedialMax. A peer that was away is not waited for: the side that comes back dials, the
-// lower site id at once, the other one after HeadStart.
+// lower site id at once, the other one after HeadStart. Several addresses of a peer are dialled 250 ms apart, at most eight at once (race.go).
 //
 // Start reading at Config, then Link.run and conn (the goroutines of a connection); answers and pending are the two ends of the acks.
 package wan
