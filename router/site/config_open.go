@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 
+	"cloudqueue/federation"
 	"cloudqueue/localbroker"
 	"cloudqueue/wan/pki"
 )
@@ -21,8 +22,13 @@ func (c *Config) LocalBroker(logger *slog.Logger) (localbroker.Config, error) {
 	if err != nil {
 		return localbroker.Config{}, fmt.Errorf("broker: %w", err)
 	}
-	return localbroker.Config{URL: c.Broker.URL, Username: c.Broker.Username, Password: password, TLS: tlsConfig, Site: c.Site, Logger: logger}, nil
+	return localbroker.Config{URL: c.Broker.URL, Username: c.Broker.Username, Password: password, TLS: tlsConfig, Site: c.Site,
+		MaxMessageSize: largestMessage, Logger: logger}, nil
 }
+
+// largestMessage is the body of a message, in bytes, over which no record of the store holds it, not even as parked: it is not
+// taken into memory, and waits in its queue for a person.
+const largestMessage = federation.MaxEncodedBatch + 64<<10
 
 // Paths are the files as wan/pki takes them.
 func (f CertificateFiles) Paths() pki.Paths {

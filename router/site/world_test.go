@@ -134,7 +134,8 @@ func (m *member) startBroker() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.broker, m.amqp = embedded.New(embedded.Config{Users: map[string]embedded.User{"guest": {Password: "guest"}, "alice": {Password: "alice"}}, Fate: m.meets}), l.Addr().String()
+	m.broker, m.amqp = embedded.New(embedded.Config{Users: map[string]embedded.User{"guest": {Password: "guest"}, "alice": {Password: "alice"}},
+		Limits: embedded.Limits{MessageBytes: 32 << 20}, Fate: m.meets}), l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	broker := m.broker
