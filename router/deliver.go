@@ -19,6 +19,7 @@ type deliverer struct {
 	search      search
 	commits     commitQueue
 	rate        arrivalRate
+	rest        rest
 }
 
 // item is one offset on its way into the broker.

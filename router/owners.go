@@ -106,6 +106,17 @@ func (o *owners) grow(ctx context.Context) (Publisher, error) {
 	return p, nil
 }
 
+// giveBack takes a publisher that a lane has left, with nothing of it unconfirmed.
+func (o *owners) giveBack(p Publisher) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, known := range o.pubs {
+		if known == p {
+			o.free = append(o.free, i)
+		}
+	}
+}
+
 func (o *owners) takeFree() Publisher {
 	o.mu.Lock()
 	defer o.mu.Unlock()

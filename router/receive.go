@@ -35,11 +35,16 @@ func (r *Router) judge(l Link, c federation.Copy) (federation.Verdict, time.Dura
 	if !ok || dest.Site != r.cfg.Site {
 		return federation.NoPath, maxPause, nil, nil
 	}
+	key := inKey{b.Header.Lane, dest}
 	r.mu.Lock()
-	lane := r.in[inKey{b.Header.Lane, dest}]
+	lane := r.in[key]
 	r.mu.Unlock()
+	v := federation.OK
 	if lane == nil {
-		return federation.NoGrant, maxPause, nil, nil
+		lane, v = r.wake(l, key)
+	}
+	if lane == nil {
+		return v, maxPause, nil, nil
 	}
 	return federation.OK, 0, lane, b
 }
@@ -61,6 +66,9 @@ func (r *Router) laneOpened(l Link, f federation.LaneOpen) {
 			continue
 		}
 		found = true
+		if r.answeredAtRest(l, inKey{f.Lane, m.Destination}, f) {
+			continue
+		}
 		lane, v, text := r.ensureInLane(l, inKey{f.Lane, m.Destination})
 		if lane == nil {
 			r.refused.addVerdict("lane", v, about(f.Lane, l.Peer())+": "+text)
@@ -116,6 +124,7 @@ func (r *Router) beginInLane(key inKey) (*inLane, federation.Verdict, string) {
 	}
 	lane := newInLane(r, key)
 	r.in[key] = lane
+	delete(r.resting, key)
 	r.start(func() { lane.run(r.ctx) })
 	return lane, federation.OK, ""
 }

@@ -29,7 +29,11 @@ func (r *Router) act(ctx context.Context, snap topology.Snapshot) error {
 	gone := byLane(snap.Gone)
 	r.mu.Lock()
 	outs := values(r.out)
-	r.inbound = byLane(slices.Concat(snap.Gone, doc.RoutesTo(r.cfg.Site)))
+	inbound := doc.RoutesTo(r.cfg.Site)
+	r.inbound, r.routed = byLane(slices.Concat(snap.Gone, inbound)), map[federation.Lane]bool{}
+	for _, route := range inbound {
+		r.routed[route.Lane] = true
+	}
 	ins := values(r.in)
 	r.current = snap
 	r.mu.Unlock()

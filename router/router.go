@@ -32,7 +32,9 @@ type Router struct {
 	out     map[federation.Lane]*outLane
 	in      map[inKey]*inLane
 	current topology.Snapshot
-	inbound map[federation.Lane]topology.Route // routes of the topology that end here
+	inbound map[federation.Lane]topology.Route // routes that end here, those that are gone with them
+	routed  map[federation.Lane]bool           // lanes that end here of routes of the topology of now
+	resting map[inKey]federation.LaneOpen      // lanes that were let go, with what their origins said of them
 	ctx     context.Context                    // Run's; lanes live in it
 	ending  bool                               // a clean stop has begun: no lane begins any more
 	fatal   chan error                         // the first error that ends Run; capacity 1
@@ -53,8 +55,8 @@ func New(cfg Config) (*Router, error) {
 	}
 	r := &Router{cfg: cfg, log: cfg.Logger.With("site", string(cfg.Site)), identity: cfg.Spool.Identity(), residence: newResidence(time.Now()),
 		links: map[federation.SiteID]Link{}, replies: map[Link]*replies{}, out: map[federation.Lane]*outLane{}, in: map[inKey]*inLane{},
-		inbound: map[federation.Lane]topology.Route{},
-		fatal:   make(chan error, 1), repairing: make(chan struct{}, 1)}
+		inbound: map[federation.Lane]topology.Route{}, resting: map[inKey]federation.LaneOpen{},
+		fatal: make(chan error, 1), repairing: make(chan struct{}, 1)}
 	r.owners = newOwners(r)
 	r.leftovers = leftovers{r: r, busy: map[string]unbinding{}}
 	return r, nil

@@ -9,9 +9,12 @@ import (
 // run publishes until the context ends, or a clean stop is asked for. Nothing of the journal is read before every owner
 // lock of this site is held (6.2). A store that takes nothing more ends the router.
 func (l *inLane) run(ctx context.Context) {
-	defer l.leave()
-	if err := l.work(ctx); err != nil {
+	err := l.work(ctx)
+	l.leave()
+	if err != nil {
 		l.r.fail(fmt.Errorf("lane %s: %w", l.key.lane, err))
+	} else if l.rest.due {
+		l.r.letGo(l)
 	}
 }
 
@@ -27,6 +30,7 @@ func (l *inLane) work(ctx context.Context) error {
 		if err := l.advance(ctx, taking); err != nil {
 			return err
 		}
+		l.restWhenDone(time.Now())
 		timer.Reset(l.nextLook())
 		if err := l.waitForNews(ctx, timer); err != nil {
 			return err

@@ -49,8 +49,13 @@ func (l *inLane) wordLocked() (federation.Receipt, federation.Window, bool) {
 		return federation.Receipt{}, federation.Window{}, false
 	}
 	durable := l.journal.Durable()
-	rc := durable.Receipt(l.key.lane, l.gen, l.key.dest)
-	rc.Store, rc.Born, rc.Epoch = l.r.identity.Store, l.r.identity.Born, l.r.identity.Epoch
-	w := federation.Window{Lane: l.key.lane, Generation: l.gen, Destination: l.key.dest, Next: durable.Done + 1, Bytes: uint32(l.window.Bytes())}
+	rc, w := l.r.word(l.key, l.gen, durable, l.window.Bytes())
 	return rc, w, durable.Join > 0
+}
+
+// word is what a durable journal says to the origin, with how many bytes may be ahead of it.
+func (r *Router) word(key inKey, gen federation.Generation, durable federation.Journal, bytes int) (federation.Receipt, federation.Window) {
+	rc := durable.Receipt(key.lane, gen, key.dest)
+	rc.Store, rc.Born, rc.Epoch = r.identity.Store, r.identity.Born, r.identity.Epoch
+	return rc, federation.Window{Lane: key.lane, Generation: gen, Destination: key.dest, Next: durable.Done + 1, Bytes: uint32(bytes)}
 }
