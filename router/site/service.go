@@ -58,7 +58,7 @@ func (s service) store() admin.Store {
 	out := admin.Store{Condition: admin.Condition{State: admin.Running}, URL: s.site.cfg.Store.URL(), ID: id.Store.String(), Born: id.Born, Epoch: id.Epoch,
 		LSN: sp.LastLSN(), UsedBytes: usage.Used, QuotaBytes: usage.Quota, ReserveBytes: usage.Reserve, FreeBytes: usage.Free,
 		Segments: usage.Segments, QueuedBytes: uint64(usage.Queued)}
-	corrupt := sp.Corrupt() // never fewer than when health was asked
+	corrupt := slices.DeleteFunc(sp.Corrupt(), func(c *spool.CorruptError) bool { return s.Abandoned(c.Batch) })
 	for _, c := range corrupt {
 		out.Quarantined = append(out.Quarantined, c.Error())
 	}
@@ -73,7 +73,9 @@ func (s service) store() admin.Store {
 	case spool.Full:
 		out.State, out.Reason, out.Fix = admin.Full, "the quota is used up but for the reserve", "raise store.quota, make room, or let the peers catch up"
 	case spool.Degraded:
-		out.State, out.Reason, out.Fix = degraded(corrupt, health.Cleaning)
+		if len(corrupt) > 0 || health.Cleaning != nil { // else what is corrupt was voided since, or nobody waits for it
+			out.State, out.Reason, out.Fix = degraded(corrupt, health.Cleaning)
+		}
 	}
 	if health.Condition == spool.Full && health.Cleaning != nil {
 		out.Reason += "; space does not come back: " + health.Cleaning.Error()
