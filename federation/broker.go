@@ -11,6 +11,14 @@ type Source struct {
 	Declare string
 }
 
+// String is the exchange that a route takes from, or else the queue.
+func (s Source) String() string {
+	if s.Exchange != "" {
+		return "exchange " + s.Exchange
+	}
+	return "queue " + s.Queue
+}
+
 // Tag names a delivery on one incarnation of a consumer's channel. Numbers restart with every incarnation.
 type Tag struct {
 	Incarnation uint64

@@ -63,7 +63,7 @@ func (l *outLane) status(extents []spool.Extent) admin.OutLane {
 	}
 	out.Condition = l.datedLocked(l.conditionLocked(last))
 	if l.in != nil {
-		out.Route, out.Class, out.Source = l.in.route.Name, l.in.route.Class, sourceText(l.in.route.Source)
+		out.Route, out.Class, out.Source = l.in.route.Name, l.in.route.Class, whereFrom(l.in.route.Source)
 	}
 	least := last
 	for _, s := range l.senders {
@@ -140,11 +140,11 @@ func (s *sender) behindSinceLocked() time.Time {
 	return s.moved
 }
 
-func sourceText(s federation.Source) string {
+func whereFrom(s federation.Source) string {
 	if s.Exchange == "" {
-		return "queue " + s.Queue
+		return s.String()
 	}
-	return "exchange " + s.Exchange + " (" + s.Queue + ")"
+	return fmt.Sprintf("%s (%s)", s, s.Queue)
 }
 
 // Publishers tells how the publishing channels are, with the owner lock that each holds or waits for.

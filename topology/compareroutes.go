@@ -89,7 +89,7 @@ func (d RouteDestination) whereText() string {
 func (c *comparison) changedRoute(name string, old, new *Route) {
 	fields := changedFields(
 		Field{"name", old.Name, new.Name},
-		Field{"from", sourceText(old.Source), sourceText(new.Source)},
+		Field{"from", "the " + old.Source.String(), "the " + new.Source.String()},
 		Field{"keys", strings.Join(old.Source.Keys, ", "), strings.Join(new.Source.Keys, ", ")},
 		Field{"declare", old.Source.Declare, new.Source.Declare},
 		Field{"to", destinationSet(old.Destinations), destinationSet(new.Destinations)},
@@ -151,13 +151,6 @@ func missing(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
 
-func sourceText(s federation.Source) string {
-	if s.Exchange != "" {
-		return "the exchange " + s.Exchange
-	}
-	return "the queue " + s.Queue
-}
-
 // destinationSet is the same for two orders of one set.
 func destinationSet(all []RouteDestination) string {
 	sorted := slices.Clone(all)
@@ -203,5 +196,5 @@ func hasLane(d *Document, lane federation.Lane) bool {
 }
 
 func looksRenamed(old, new Route) bool {
-	return old.Lane.Origin == new.Lane.Origin && sourceText(old.Source) == sourceText(new.Source) && slices.Equal(old.Source.Keys, new.Source.Keys)
+	return old.Lane.Origin == new.Lane.Origin && old.Source.String() == new.Source.String() && slices.Equal(old.Source.Keys, new.Source.Keys)
 }

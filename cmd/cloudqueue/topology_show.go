@@ -102,9 +102,9 @@ func (v *shownView) write(w io.Writer) {
 
 func sourceName(s federation.Source) string {
 	if s.Exchange == "" {
-		return "queue " + s.Queue
+		return s.String()
 	}
-	return fmt.Sprintf("exchange %s %v", s.Exchange, s.Keys)
+	return fmt.Sprintf("%s %v", s, s.Keys)
 }
 
 func destinationNames(r topology.Route) (names string) {
