@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"slices"
 
@@ -52,13 +53,9 @@ type Link struct {
 
 // Peer is a linked site, seen from one site.
 type Peer struct {
-	Site      federation.SiteID
-	Listen    []string // where to dial it
-	Bandwidth uint64   // bits per second of the link; 0: not said
-	Cost      int
-	Dials     bool // this side has an address to dial
-	Sends     bool // messages may go from this side to the peer
-	Receives  bool // messages may come from the peer
+	Site   federation.SiteID
+	Listen []string // where to dial it
+	Dials  bool     // this side has an address to dial
 }
 
 // Federation is the name that certificates and HELLO carry.
@@ -82,7 +79,7 @@ func (d *Document) Classes() []string { return d.classes }
 // Site finds a site.
 func (d *Document) Site(id federation.SiteID) (Site, bool) {
 	i, found := slices.BinarySearchFunc(d.sites, id, func(s Site, id federation.SiteID) int {
-		return cmpString(s.ID, id)
+		return cmp.Compare(s.ID, id)
 	})
 	if !found {
 		return Site{}, false

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -116,17 +115,11 @@ func (d *Document) Links() []Link {
 func (d *Document) Peers(site federation.SiteID) []Peer {
 	var peers []Peer
 	for _, other := range d.sites {
-		if link, ok := d.linkBetween(site, other.ID); ok {
-			peers = append(peers, newPeer(link, site, other))
+		if _, ok := d.linkBetween(site, other.ID); ok {
+			peers = append(peers, Peer{Site: other.ID, Listen: other.Listen, Dials: len(other.Listen) > 0})
 		}
 	}
 	return peers
-}
-
-func newPeer(link Link, from federation.SiteID, to Site) Peer {
-	forward := link.Between[0] == from
-	return Peer{Site: to.ID, Listen: to.Listen, Bandwidth: link.Bandwidth, Cost: link.Cost, Dials: len(to.Listen) > 0,
-		Sends: forward || !link.OneWay, Receives: !forward || !link.OneWay}
 }
 
 // linkBetween finds the link of two sites, whichever stands first.
@@ -153,5 +146,3 @@ func (d *Document) mayForward(from, to federation.SiteID) bool {
 	link, ok := d.linkBetween(from, to)
 	return ok && (!link.OneWay || link.Between[0] == from)
 }
-
-func cmpString(a, b federation.SiteID) int { return cmp.Compare(a, b) }

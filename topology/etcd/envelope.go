@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode/utf8"
 
 	"cloudqueue/topology"
 	"cloudqueue/topology/yamlfile"
@@ -83,7 +84,17 @@ func encode(s topology.Stored) ([]byte, error) {
 	return value.Bytes(), nil
 }
 
-func cut(text string) string { return text[:min(len(text), maxText)] }
+// cut shortens a text at the end of a character.
+func cut(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	end := maxText
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
 
 // decode reads a value. Errors: ErrFormat, ErrDamaged.
 func decode(value []byte) (topology.Stored, error) {

@@ -42,6 +42,17 @@ func TestValueGivesBackWhatWasStored(t *testing.T) {
 	}
 }
 
+func TestALongCommentIsCutAtTheEndOfACharacter(t *testing.T) {
+	value, err := encode(topology.Stored{Version: 1, Source: []byte("a"), Comment: strings.Repeat("€", maxText)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decode(value)
+	if want := strings.Repeat("€", maxText/3); err != nil || got.Comment != want {
+		t.Errorf("%d bytes that end in %q, want %d; %v", len(got.Comment), got.Comment[len(got.Comment)-4:], len(want), err)
+	}
+}
+
 // The golden file is what a version has written: it must be readable for ever. (What gzip writes may differ from one Go to the next.)
 func TestValueOfFormat1StaysReadable(t *testing.T) {
 	path := filepath.Join("testdata", "format-1.value")
