@@ -29,6 +29,8 @@
 //     announces, suspends the last two: then the broker lives and does not read, and to cut would only make duplicates (M3).
 //   - A publisher may ask for its channel on a connection of its own (Acquire, apart), where a publish that makes the broker close the connection
 //     harms no other publisher and, alone, is Refused. The owner lock is the channel's there too.
+//   - A publisher that nobody uses for half a minute goes back to the shared connection, and takes its lock again when its channel has ended:
+//     the lock of a lane without messages lapses for no longer, and its state says what is.
 //   - Memory: a consumer asks for at most PrefetchBytes of what it saw lately, begins with 8 messages, and ends its incarnation when twice that is held; a
 //     publisher has Window messages outstanding; 256 KiB wait for the socket; a body takes memory as it arrives, not as it is announced.
 //   - What the environment lacks (connection, exchange, permission, lock) holds its part visibly, with what to type, and heals by itself.

@@ -12,13 +12,13 @@ import (
 // ErrIncarnationOver: nothing was sent, because the publisher's incarnation is over. Acquire begins the next one.
 var ErrIncarnationOver = errors.New("the channel is over")
 
-// TryPublish sends m as mandatory and later calls outcome exactly once, from the publisher's one goroutine, in no promised order. It never
-// waits. Unless both results are nil nothing of m was or will be sent, and outcome is never called: with again the window is full, the
-// socket is behind or the broker has an alarm, and when it is closed m may be tried once more; the one error is ErrIncarnationOver.
+// TryPublish sends m as mandatory and later calls outcome, as the contract of Publisher says. It never waits. Unless both results are nil
+// nothing of m was or will be sent, and outcome is never called: with again the window is full, the socket is behind or the broker has an
+// alarm, and once it is closed m may be tried again; the one error is ErrIncarnationOver.
 // What was handed to the socket's buffer may have been sent, and ends Unknown when the incarnation does first.
 //
-// m must not change before its outcome. outcome must not block and must not publish. Two messages that are equal in every byte and
-// unanswered at the same time may both end Unknown with code 312, when the broker returns one of them.
+// m must not change before its outcome. Two messages that are equal in every byte and unanswered at the same time may both end Unknown
+// with code 312 (basic.return's "no route"), when the broker returns one of them.
 func (p *Publisher) TryPublish(incarnation uint64, m federation.Message, outcome func(federation.Outcome)) (again <-chan struct{}, err error) {
 	c := amqpwire.Content{Exchange: m.Exchange, Key: m.RoutingKey, Mandatory: true, Properties: m.Properties, Body: m.Body}
 	p.mu.Lock()

@@ -9,7 +9,14 @@ import (
 )
 
 // Publisher publishes on one channel, with the owner lock held by that channel itself. Each channel is an incarnation; when it ends,
-// everything unanswered is told and Acquire begins the next one.
+// everything unanswered is told and Acquire begins the next one. The contract of all its methods:
+//
+//   - Any goroutine may call any of them at any time; publishes leave in the order in which their calls return.
+//   - Each publish that was taken ends in exactly one call of its outcome, also after a lost connection, Close, or the end of Run.
+//   - Outcomes are called one at a time, by the publisher's one goroutine, in the order in which the broker answered, which need not be
+//     that of the publishes. An outcome must not block and must not publish: the next ones wait for it.
+//   - All outcomes of an incarnation are called before any of the next one.
+//   - A publisher that had the lock takes it again by itself, within a minute, when its channel ended and nobody acquires.
 type Publisher struct {
 	broker *Broker
 	queue  string // of the owner lock
@@ -106,17 +113,26 @@ func (p *Publisher) tryAcquire(ctx context.Context, apart bool) (uint64, error) 
 
 // run tells outcomes until ctx ends or Close.
 func (p *Publisher) run(ctx context.Context) {
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { p.watchIdle(watching) })
+	p.tellUntilOver(ctx)
+	stop()
+	watch.Wait()
+	p.retire(ctx)
+}
+
+func (p *Publisher) tellUntilOver(ctx context.Context) {
 	for {
 		select { // each round tells what there is
 		case <-p.wake:
 			p.tell()
-			continue
 		case <-p.quit:
+			return
 		case <-ctx.Done():
+			return
 		}
-		break
 	}
-	p.retire(ctx)
 }
 
 // tell calls the outcomes that are due.
