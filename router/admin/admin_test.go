@@ -212,6 +212,25 @@ func TestAPathThatIsTooLongIsSaidToBe(t *testing.T) {
 	}
 }
 
+func TestTheLongestPathIsListenedOn(t *testing.T) {
+	dir, err := os.MkdirTemp("", "cq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	folder := filepath.Join(dir, strings.Repeat("d", MaxSocketPath-len(dir)-len("//admin.sock")))
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := listen(t.Context(), filepath.Join(folder, "admin.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestACallWithoutARouterIsUnreachable(t *testing.T) {
 	client := NewClient(filepath.Join(t.TempDir(), "nobody"))
 	_, err := client.Status(t.Context())

@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -74,19 +76,22 @@ func stop(server *http.Server, done <-chan error) error {
 	return err
 }
 
+// MaxSocketPath is the most bytes of a socket's path: with the zero byte it fills what the kernel has for it (unix(7)).
+const MaxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
+
 // listen makes the socket with mode 0600 under a name of its own and renames it, so that it is never open to others.
 func listen(ctx context.Context, path string) (net.Listener, error) {
+	if len(path) > MaxSocketPath {
+		return nil, fmt.Errorf("the path has %d bytes, a Unix socket's at most %d: choose a shorter data-dir", len(path), MaxSocketPath)
+	}
 	if err := refuseLive(ctx, path); err != nil {
 		return nil, err
 	}
-	temporary := fmt.Sprintf("%s.%d", path, os.Getpid())
+	temporary := filepath.Join(filepath.Dir(path), "s"+strconv.FormatInt(int64(os.Getpid()), 36)) // not longer than admin.sock
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", temporary)
-	if errors.Is(err, syscall.EINVAL) {
-		return nil, fmt.Errorf("the path is too long for a Unix socket (about 100 bytes): choose a shorter data-dir: %w", err)
-	}
 	if err != nil {
 		return nil, err
 	}

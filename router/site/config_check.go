@@ -26,7 +26,7 @@ type configParser struct {
 func (p *configParser) fill() {
 	p.out.Site = federation.SiteID(p.name("site", p.in.Site, "site: ams"))
 	p.out.Federation = p.name("federation", cmp.Or(p.in.Federation, DefaultFederation), "federation: acme")
-	p.out.DataDir = p.path(cmp.Or(p.in.DataDir, DefaultDataDir))
+	p.out.DataDir = p.dataDir(p.in.DataDir)
 	p.out.Listen = p.listen(cmp.Or(p.in.Listen, DefaultListen))
 	p.fillBroker()
 	p.fillStore()
