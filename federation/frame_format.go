@@ -178,7 +178,7 @@ func (w *writer) frame(f Frame) {
 	case DrainDone:
 		w.tlvs(f.Extensions)
 	default:
-		w.fail("a %T is no frame of this package", f)
+		w.fail("a %T is not a frame of this package", f)
 	}
 }
 

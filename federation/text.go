@@ -51,6 +51,6 @@ func (w *writer) text(s string) {
 
 func (r *reader) text() string {
 	s := string(r.short())
-	r.refuse(!isText(s), "%q is no text", s)
+	r.refuse(!isText(s), "%q is not text", s)
 	return s
 }

@@ -47,7 +47,7 @@ func (f *File) acceptBytes(src []byte) bool {
 		r, n := utf8.DecodeRune(src[i:])
 		if r == utf8.RuneError && n == 1 || r < ' ' && r != '\n' && r != '\t' && r != '\r' {
 			line, column := position(src[:i])
-			f.reportAt(line, column, "", "plain UTF-8 text", "byte 0x%02x is no text", src[i])
+			f.reportAt(line, column, "", "plain UTF-8 text", "byte 0x%02x is not text", src[i])
 			return false
 		}
 		i += n
