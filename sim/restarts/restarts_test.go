@@ -4,19 +4,26 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"cloudqueue/localbroker/embedded"
+	"cloudqueue/router/admin"
 	"cloudqueue/sim/check"
 	"cloudqueue/sim/lane"
 	"cloudqueue/sim/load"
+	"cloudqueue/sim/parts"
 )
 
 const (
 	seed = 1
 	rate = 400 // messages a second: some are always between publish and receipt
+
+	// nearly is the share of the kills that must fall between a publish and its receipt. A receipt that takes all that was published
+	// leaves none for a moment, and a slow machine can make that moment longer.
+	nearly = 0.9
 )
 
 // restarts is how often the destination is killed: RESTARTS, 200 in make test-chaos.
@@ -48,11 +55,15 @@ func TestADestinationKilledBetweenPublishAndReceiptRepeatsNothingUnflagged(t *te
 	published := make(chan error, 1)
 	go func() { published <- publisher.Run(ctx) }()
 
+	between := 0
 	for range n {
 		before := ready(nyc)
 		waitFor(ctx, t, func() bool { return ready(nyc) > before })   // it delivers
 		time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond) // the moment of the kill, not a wait for anything
 		sites.Site("nyc").Kill()
+		if unreceipted(ctx, t, sites, nyc) > 0 {
+			between++
+		}
 		if err := sites.Site("nyc").Start(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -73,13 +84,37 @@ func TestADestinationKilledBetweenPublishAndReceiptRepeatsNothingUnflagged(t *te
 	}
 
 	report := check.Report{Verdicts: []check.Verdict{verdict()}}
-	t.Logf("%d restarts\n%s", n, report)
+	t.Logf("%d restarts, %d of them between a publish and its receipt\n%s", n, between, report)
 	if !report.OK() {
 		t.Error("a guarantee is broken")
 	}
-	if report.Sum().Flagged == 0 {
-		t.Errorf("none of %d kills came between a publish and its receipt", n)
+	if float64(between) < nearly*float64(n) {
+		t.Errorf("%d of %d kills came between a publish and its receipt, want nearly all", between, n)
 	}
+}
+
+// unreceipted is how many offsets stand in nyc's queue without a receipt at ams. nyc's router is dead: neither number moves.
+func unreceipted(ctx context.Context, t *testing.T, sites *parts.Federation, nyc *embedded.Broker) int64 {
+	t.Helper()
+	books, err := sites.Site("ams").Books(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(books.Lines, func(l admin.BookLine) bool { return l.Side == admin.Origin && l.Lane == lane.Name })
+	if i < 0 {
+		t.Fatalf("no line of %s in the books of ams: %+v", lane.Name, books)
+	}
+	highest := uint64(0)
+	for _, a := range newest(nyc) {
+		highest = max(highest, a.ID.Offset)
+	}
+	return int64(highest) - int64(books.Lines[i].Done)
+}
+
+// newest are the last messages of nyc's queue: more than a router publishes again after a kill, so the highest offset is among them.
+func newest(b *embedded.Broker) []check.Appearance {
+	messages := b.Snapshot(lane.Queue)
+	return load.Appearances(messages[max(0, len(messages)-5000):], seed)
 }
 
 func ready(b *embedded.Broker) int {
