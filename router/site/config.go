@@ -47,6 +47,7 @@ type BrokerConfig struct {
 type StoreConfig struct {
 	Dir         string // of file://
 	Quota       uint64 // bytes; 0: the topology's, else the spool's default
+	LaneQuota   uint64 // bytes that one lane may use; 0: half of the quota; as much as Quota: no limit of its own
 	SegmentSize uint64 // bytes; 0: the spool's default
 }
 
@@ -150,6 +151,7 @@ type brokerSchema struct {
 type storeSchema struct {
 	URL         string        `yaml:"url"`
 	Quota       yamlfile.Size `yaml:"quota"`
+	LaneQuota   yamlfile.Size `yaml:"lane-quota"`
 	SegmentSize yamlfile.Size `yaml:"segment-size"`
 }
 

@@ -128,11 +128,17 @@ func (p *configParser) secret(s Secret) Secret {
 
 func (p *configParser) fillStore() {
 	in := p.in.Store
-	p.out.Store = StoreConfig{Dir: filepath.Join(p.out.DataDir, "spool"), Quota: uint64(in.Quota), SegmentSize: uint64(in.SegmentSize)}
+	p.out.Store = StoreConfig{Dir: filepath.Join(p.out.DataDir, "spool"), Quota: uint64(in.Quota), LaneQuota: uint64(in.LaneQuota), SegmentSize: uint64(in.SegmentSize)}
 	if in.SegmentSize != 0 && (in.SegmentSize < minSegment || in.SegmentSize > maxSegment) {
 		p.file.Report("store.segment-size", "64MiB", "%s is outside of 1MiB to 1GiB", in.SegmentSize)
 	} else if in.Quota != 0 && in.Quota < minSegments*in.SegmentSize {
 		p.file.Report("store.quota", (minSegments*in.SegmentSize).String()+" or more, or smaller segments", "%s is less than %d segments", in.Quota, minSegments)
+	}
+	switch {
+	case in.LaneQuota != 0 && in.LaneQuota < minSegment:
+		p.file.Report("store.lane-quota", "1MiB or more, or leave it away for half of the quota", "%s is less than 1MiB", in.LaneQuota)
+	case in.Quota != 0 && in.LaneQuota > in.Quota:
+		p.file.Report("store.lane-quota", in.Quota.String()+" for no limit of a lane's own", "%s is more than the quota", in.LaneQuota)
 	}
 	if in.URL == "" {
 		return

@@ -9,6 +9,7 @@ import (
 
 	"cloudqueue/federation"
 	"cloudqueue/localbroker"
+	"cloudqueue/router/spool"
 	"cloudqueue/wan/pki"
 )
 
@@ -29,6 +30,11 @@ func (c *Config) LocalBroker(logger *slog.Logger) (localbroker.Config, error) {
 // largestMessage is the body of a message, in bytes, over which no record of the store holds it, not even as parked: it is not
 // taken into memory, and waits in its queue for a person.
 const largestMessage = federation.MaxEncodedBatch + 64<<10
+
+// spool is the store's configuration as the spool takes it.
+func (s StoreConfig) spool(log *slog.Logger) spool.Config {
+	return spool.Config{SegmentSize: int64(s.SegmentSize), Quota: s.Quota, LaneQuota: s.LaneQuota, Logger: log}
+}
 
 // Paths are the files as wan/pki takes them.
 func (f CertificateFiles) Paths() pki.Paths {

@@ -50,7 +50,7 @@ broker:
   authorities: /pki/ca.crt
   certificate: /pki/broker.crt
   key: /pki/broker.key
-store: {url: file:///spool/cq/, quota: 400GiB, segment-size: 16MiB}
+store: {url: file:///spool/cq/, quota: 400GiB, lane-quota: 100GiB, segment-size: 16MiB}
 etcd:
   endpoints: [https://etcd-1:2379, "http://[::1]:2379/"]
   authorities: /pki/etcd-ca.crt
@@ -65,7 +65,7 @@ max-lanes: 500
 		Site: "ams", Federation: "acme", DataDir: "/etc/cloudqueue/data", Listen: "192.0.2.1:7070",
 		Broker: BrokerConfig{URL: "amqps://broker.ams:5671/prod", Username: "cq", Password: "file:/etc/cloudqueue/broker.secret",
 			Authorities: "/pki/ca.crt", Certificate: "/pki/broker.crt", Key: "/pki/broker.key"},
-		Store: StoreConfig{Dir: "/spool/cq", Quota: 400 << 30, SegmentSize: 16 << 20},
+		Store: StoreConfig{Dir: "/spool/cq", Quota: 400 << 30, LaneQuota: 100 << 30, SegmentSize: 16 << 20},
 		Etcd: &EtcdConfig{Endpoints: []string{"https://etcd-1:2379", "http://[::1]:2379/"},
 			Authorities: "/pki/etcd-ca.crt", Certificate: "/pki/etcd.crt", Key: "/pki/etcd.key", Timeout: 2 * time.Second},
 		Certificates: CertificateFiles{"/pki/ams.crt", "/pki/ams.key", "/pki/ca.crt"},
@@ -112,6 +112,8 @@ func TestConfigSaysWhereEachMistakeIsAndWhatToWrite(t *testing.T) {
 		{"quota with a wrong unit", "site: ams", "site: ams\nstore: {quota: 400Gib}", `store.quota: "Gib" is not a unit of a size`},
 		{"segment too small", "site: ams", "site: ams\nstore: {segment-size: 4KiB}", "store.segment-size: 4KiB is outside of 1MiB to 1GiB; write 64MiB"},
 		{"segment too large", "site: ams", "site: ams\nstore: {segment-size: 2GiB}", "store.segment-size: 2GiB is outside of 1MiB to 1GiB"},
+		{"quota of a lane above all", "site: ams", "site: ams\nstore: {quota: 1GiB, lane-quota: 2GiB}", "store.lane-quota: 2GiB is more than the quota; write 1GiB for no limit of a lane's own"},
+		{"quota of a lane too small", "site: ams", "site: ams\nstore: {lane-quota: 4KiB}", "store.lane-quota: 4KiB is less than 1MiB; write 1MiB or more, or leave it away for half of the quota"},
 		{"quota below its segments", "site: ams", "site: ams\nstore: {quota: 100MiB, segment-size: 64MiB}", "store.quota: 100MiB is less than 8 segments; write 512MiB or more, or smaller segments"},
 		{"topology missing", "topology: {file: topology.yaml}", "", "etcd: etcd is missing; write etcd: {endpoints: [https://host:2379]}, or topology: {file: PATH}"},
 		{"topology twice", "topology: {", "etcd: {endpoints: [\"https://e:2379\"]}\ntopology: {", f + "4:11: topology: the topology comes from etcd already; write either etcd or topology"},

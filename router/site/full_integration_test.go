@@ -5,7 +5,6 @@ package site_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	amqp "github.com/rabbitmq/amqp091-go"
 
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool/localdir"
@@ -43,31 +41,8 @@ func (m *member) onSmallDisk(size int) (mounted string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.write("router.yaml", string(text)+fmt.Sprintf("store: {url: \"file://%s\", segment-size: 1MiB}\n", store))
+	m.write("router.yaml", string(text)+fmt.Sprintf("store: {url: \"file://%s\", lane-quota: 32MiB, segment-size: 1MiB}\n", store))
 	return mounted
-}
-
-// publishNoise publishes messages whose bodies no codec makes smaller; each begins with its number.
-func (m *member) publishNoise(first, last, size int) {
-	t := m.world.t
-	t.Helper()
-	ch := m.channel()
-	if err := ch.Confirm(false); err != nil {
-		t.Fatal(err)
-	}
-	noise := rand.NewChaCha8([32]byte{})
-	for i := first; i <= last; i++ {
-		body := fmt.Appendf(nil, "m%d ", i)
-		body = append(body, make([]byte, size)...)
-		noise.Read(body[len(body)-size:])
-		c, err := ch.PublishWithDeferredConfirm("orders", "orders.new", true, false, amqp.Publishing{Body: body, DeliveryMode: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !c.Wait() {
-			t.Fatal("the broker refuses a message")
-		}
-	}
 }
 
 // names are the numbers that the bodies in a queue begin with.

@@ -64,7 +64,7 @@ func (s *Site) openStore(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("store %s: %w", s.cfg.Store.Dir, err)
 	}
-	sp, err := spool.Open(ctx, dir, spool.Config{SegmentSize: int64(s.cfg.Store.SegmentSize), Quota: s.cfg.Store.Quota, Logger: s.log})
+	sp, err := spool.Open(ctx, dir, s.cfg.Store.spool(s.log))
 	if err != nil {
 		return errors.Join(fmt.Errorf("store %s: %w", s.cfg.Store.Dir, err), dir.Close())
 	}

@@ -9,8 +9,9 @@ import (
 )
 
 func TestAClaimIsWeighedOnceHoweverOftenItIsAsked(t *testing.T) {
-	s := start(t, memstore.New(memstore.Options{}), spool.Config{SegmentSize: 64 << 10, Quota: 1 << 20, LaneQuota: 4 << 10})
-	fits, err := s.Claim(spool.BatchRecord{Batch: sealed(t, "orders", 1, 1, 100<<10)})
+	s := start(t, memstore.New(memstore.Options{}), spool.Config{SegmentSize: 64 << 10, Quota: 1 << 20, LaneQuota: 128 << 10})
+	s.commit(spool.BatchRecord{Batch: sealed(t, "orders", 1, 1, 100<<10)})
+	fits, err := s.Claim(spool.BatchRecord{Batch: sealed(t, "orders", 2, 1, 100<<10)})
 	if err != nil {
 		t.Fatal(err)
 	}

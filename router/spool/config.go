@@ -15,7 +15,8 @@ type Config struct {
 	Quota uint64
 	// Reserve is the bytes of Quota that only marks, checkpoints and cleaning use; 0: the greater of 4 segments and Quota/20. At least 2 segments.
 	Reserve uint64
-	// LaneQuota is the bytes of batches that one lane may have stored; 0: no limit of its own.
+	// LaneQuota is the bytes of batches that one lane may have stored; 0: half of Quota, so that the backlog of one dead destination leaves
+	// the other lanes their room (G6). At Quota or above it limits nothing.
 	LaneQuota uint64
 	// MaxQueuedBytes is the bytes of records that wait for the store before Submit blocks; 0: 32 MiB.
 	MaxQueuedBytes int
@@ -52,6 +53,9 @@ func (c Config) withDefaults(ctx context.Context, store Segments, used uint64) (
 	}
 	if c.Reserve == 0 {
 		c.Reserve = max(4*uint64(c.SegmentSize), c.Quota/20)
+	}
+	if c.LaneQuota == 0 {
+		c.LaneQuota = c.Quota / 2
 	}
 	if c.MaxQueuedBytes == 0 {
 		c.MaxQueuedBytes = defaultQueuedBytes

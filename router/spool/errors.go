@@ -10,7 +10,7 @@ import (
 // Errors that callers act on.
 var (
 	ErrFull     = errors.New("the spool is full")           // quota: batches and parks are refused, marks always have room
-	ErrLaneFull = errors.New("the lane's quota is used up") // this lane alone
+	ErrLaneFull = errors.New("the lane's quota is used up") // this lane alone: others have room
 	ErrClosed   = errors.New("the spool is closed")
 	ErrNone     = errors.New("no batch at or after this offset")
 	ErrReadOnly = errors.New("the spool was opened read-only")

@@ -50,7 +50,7 @@ func TestAStoreThatHangsIsUnwellSinceItWasAskedAndWellSinceItAnswers(t *testing.
 
 func TestAFullStoreIsFullSinceItRefusedAndUntilWhatItRefusedFits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := spool.Config{SegmentSize: 64 << 10, Quota: 1 << 20}
+		cfg := spool.Config{SegmentSize: 64 << 10, Quota: 1 << 20, LaneQuota: 1 << 20}
 		s := start(t, memstore.New(memstore.Options{}), cfg)
 		large := func(n federation.Offset) spool.Record {
 			return spool.BatchRecord{Batch: sealed(t, "orders", n, 1, 100<<10)}

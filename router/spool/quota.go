@@ -116,10 +116,11 @@ func (s *Spool) refuses(c *claim) error {
 		return ErrFull
 	case c.parks > 0 && s.state.parks.live+s.queue.parks+c.parks > s.cfg.MaxParked:
 		return fmt.Errorf("%d messages are parked, %d are the most: %w", s.state.parks.live, s.cfg.MaxParked, ErrFull)
-	case s.cfg.LaneQuota == 0:
-		return nil
 	}
 	for lane, n := range c.lanes {
+		if n > s.cfg.LaneQuota {
+			return fmt.Errorf("%d bytes, more than the %d of a lane: %w", n, s.cfg.LaneQuota, federation.ErrTooLarge)
+		}
 		if s.state.index.bytes[lane]+s.queue.laneBytes[lane]+n > s.cfg.LaneQuota {
 			return ErrLaneFull
 		}

@@ -64,7 +64,7 @@ func testClean(t *testing.T, place Place) {
 }
 
 func testQuota(t *testing.T, place Place) {
-	cfg := spool.Config{SegmentSize: 64 << 10, Quota: 1 << 20}
+	cfg := spool.Config{SegmentSize: 64 << 10, Quota: 1 << 20, LaneQuota: 1 << 20}
 	s := open(t, place, cfg)
 	var last federation.Offset
 	var err error
@@ -106,7 +106,7 @@ func testLaneQuota(t *testing.T, place Place) {
 
 // testFits refuses a large batch while small ones fit. Until that one fits the spool says that it is full.
 func testFits(t *testing.T, place Place) {
-	s := open(t, place, spool.Config{SegmentSize: 64 << 10, Quota: 1 << 20})
+	s := open(t, place, spool.Config{SegmentSize: 64 << 10, Quota: 1 << 20, LaneQuota: 1 << 20})
 	const large, little = 100 << 10, 4000
 	var last federation.Offset
 	for last < 1000 && s.Fits(batchRecord(t, "orders", last+1, 1, large)) == nil {
