@@ -31,6 +31,8 @@ func Run(t *testing.T, factory func(t *testing.T) Place) {
 		{"TheStoreKeepsTheContractOfSegments", testSegmentsContract},
 		{"ReadOnlySeesEverythingAndChangesNothing", testReadOnly},
 		{"AuditsAreKept", testAudits},
+		{"LaneAndVoidMarksStayInCheckpoints", testLaneMarks},
+		{"EveryOpeningSaysInARecoveredWhereItWentOn", testRecovered},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
