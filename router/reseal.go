@@ -23,6 +23,7 @@ import (
 // own, and what an earlier one left half done is given up with the generation that it belongs to.
 func Reseal(ctx context.Context, sp *spool.Spool, site federation.SiteID, q admin.ResealRequest) (*admin.ResealResult, error) {
 	out := &admin.ResealResult{}
+	var bytes uint64
 	for key, value := range sp.Marks(federation.MarkLane) {
 		if key.Lane.Origin != site {
 			continue
@@ -36,12 +37,19 @@ func Reseal(ctx context.Context, sp *spool.Spool, site federation.SiteID, q admi
 			return out, err
 		}
 		done, err := lane.run(ctx, q)
+		bytes += lane.bytes
+		if errors.Is(err, spool.ErrFull) {
+			return out, noRoom(sp, bytes)
+		}
 		if err != nil {
 			return out, fmt.Errorf("lane %s: %w", key.Lane, err)
 		}
 		out.Lanes = append(out.Lanes, done)
 	}
 	if q.DryRun {
+		if u := sp.Usage(); u.Used+bytes+u.Reserve > u.Quota || bytes+u.Reserve > u.Free {
+			return out, noRoom(sp, bytes)
+		}
 		return out, nil
 	}
 	if err := sp.Commit(ctx, forgetJournals(sp, q)...); err != nil {
@@ -49,6 +57,16 @@ func Reseal(ctx context.Context, sp *spool.Spool, site federation.SiteID, q admi
 	}
 	out.Durable = true
 	return out, nil
+}
+
+// noRoom is the refusal of a reseal for which the store has too little room: what it seals again stands there twice until it is done.
+func noRoom(sp *spool.Spool, bytes uint64) error {
+	const mib = 1 << 20
+	u := sp.Usage()
+	used := u.Used + bytes
+	quota := (used+max(u.Reserve, used/19))/mib + 1 // a twentieth of a quota is its reserve
+	return admin.Errorf(admin.Refused, fmt.Sprintf("raise store.quota to %dMiB or more until it is done, with as much room on the disk, and repeat it", quota),
+		"a reseal writes %d bytes again before it can free them; the store uses %d of its quota of %d, keeps %d in reserve, and its disk has %d free", bytes, u.Used, u.Quota, u.Reserve, u.Free)
 }
 
 // forgetJournals ends every journal of the store: an empty value stands for none.
@@ -71,7 +89,11 @@ type resealing struct {
 	voids    []federation.Void   // of the old generation: not sealed again
 	lost     lost                // of the old generation: what cannot be read
 	coder    *federation.Coder
+	bytes    uint64 // about what is written for the new generation
 }
+
+// batchOverhead is more than the heads of a group and a record take.
+const batchOverhead = 128
 
 func newResealing(sp *spool.Spool, lane federation.Lane, old federation.LaneMark) (*resealing, error) {
 	coder, err := federation.NewCoder()
@@ -138,6 +160,7 @@ func (r *resealing) seal(ctx context.Context, at, next federation.Offset, q admi
 		err = spool.ErrNone
 	}
 	if err == nil {
+		r.bytes += uint64(len(b.Bytes())) + batchOverhead
 		n, err = r.again(ctx, b, next, q.DryRun || len(r.lost.spans) > 0 && !q.Void)
 		last = b.Header.Last()
 	} else {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"cloudqueue/router"
@@ -27,7 +28,7 @@ func Reseal(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slog.L
 		return nil, fmt.Errorf("store %s: new id: %w", cfg.Store.Dir, err)
 	}
 	s := &Site{cfg: cfg, log: log}
-	if err := s.openStore(ctx); err != nil {
+	if err := s.openStore(ctx, resealing(cfg, log)); err != nil {
 		return nil, err
 	}
 	return s.reseal(ctx, q)
@@ -42,12 +43,19 @@ func (s *Site) reseal(ctx context.Context, q admin.ResealRequest) (*admin.Reseal
 	return result, errors.Join(err, s.Close(), wait())
 }
 
+// resealing is the store's configuration while it is resealed: a lane stands in it twice, so that its own quota says nothing.
+func resealing(cfg *Config, log *slog.Logger) spool.Config {
+	c := cfg.Store.spool(log)
+	c.LaneQuota = math.MaxUint64
+	return c
+}
+
 func resealDry(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slog.Logger) (*admin.ResealResult, error) {
 	dir, err := localdir.Open(cfg.Store.Dir)
 	if err != nil {
 		return nil, err
 	}
-	sp, err := spool.OpenReadOnly(ctx, dir, spool.Config{Logger: log})
+	sp, err := spool.OpenReadOnly(ctx, dir, resealing(cfg, log))
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}

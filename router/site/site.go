@@ -50,7 +50,7 @@ func Open(ctx context.Context, cfg *Config, version string, log *slog.Logger) (*
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	if err := s.openStore(ctx); err != nil {
+	if err := s.openStore(ctx, s.cfg.Store.spool(s.log)); err != nil {
 		return nil, err
 	}
 	if err := s.openParts(); err != nil {
@@ -59,12 +59,12 @@ func Open(ctx context.Context, cfg *Config, version string, log *slog.Logger) (*
 	return s, nil
 }
 
-func (s *Site) openStore(ctx context.Context) error {
+func (s *Site) openStore(ctx context.Context, cfg spool.Config) error {
 	dir, err := localdir.Open(s.cfg.Store.Dir)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", s.cfg.Store.Dir, err)
 	}
-	sp, err := spool.Open(ctx, dir, s.cfg.Store.spool(s.log))
+	sp, err := spool.Open(ctx, dir, cfg)
 	if err != nil {
 		return errors.Join(fmt.Errorf("store %s: %w", s.cfg.Store.Dir, err), dir.Close())
 	}
