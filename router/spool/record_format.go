@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// MaxMarkValue is the bytes of a mark's value. Chosen: a LANE mark of 48 destinations takes 4 KiB, a VOID mark of 500 words 40 KiB.
+	// MaxMarkValue is the bytes of a mark's value. Chosen: three times the longest that a format allows, a LANE mark of 1,024 members
+	// (81 KiB); a lower limit than that one would refuse marks that must be written.
 	MaxMarkValue = 256 << 10
 
 	maxReason = 63
