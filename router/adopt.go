@@ -101,6 +101,7 @@ func (l *inLane) adopted(result federation.Adoption, mark federation.Journal) {
 		log.Info("journal begun")
 	case federation.AdoptedLoss:
 		log.Warn("journal rebuilt from the origin: an earlier store of this site is lost, with what it had parked")
+		l.lost(mark)
 	case federation.AdoptedGap:
 		log.Warn("offsets passed: the origin gave them up, or this site was no member")
 	case federation.AdoptRefused:

@@ -22,7 +22,11 @@ func (l *inLane) startCommit(ctx context.Context) error {
 		return nil
 	}
 	key := federation.MarkKey{Kind: federation.MarkJournal, Lane: l.key.lane, Generation: l.gen, Dest: l.key.dest}
-	ticket, err := l.r.cfg.Spool.Submit(ctx, spool.MarkRecord{Key: key, Value: mark.Encode()})
+	records := []spool.Record{spool.MarkRecord{Key: key, Value: mark.Encode()}}
+	if l.commits.lost {
+		records = append(records, l.loss.audit(l.key))
+	}
+	ticket, err := l.r.cfg.Spool.Submit(ctx, records...)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}

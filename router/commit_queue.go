@@ -14,6 +14,7 @@ type commitQueue struct {
 	current *journalCommit
 	parks   []*item   // to be parked with the next commits
 	parkAt  time.Time // not before: they were refused
+	lost    bool      // the next journal is committed with the word that an earlier store is lost
 	dirtyAt time.Time // since when the journal has something to commit; zero: nothing
 }
 
@@ -69,7 +70,7 @@ func (q *commitQueue) journalDue(now time.Time) bool {
 func (q *commitQueue) begin(c *journalCommit) {
 	q.current = c
 	if c.parks == nil {
-		q.dirtyAt = time.Time{}
+		q.dirtyAt, q.lost = time.Time{}, false
 	}
 	q.parks = q.parks[len(c.parks):]
 }

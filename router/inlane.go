@@ -36,6 +36,7 @@ type inLane struct {
 	decoded     int                          // raw bytes of the held batches that are decoded
 	dropped     uint64                       // copies dropped by their offset
 	state       federation.PartState
+	loss        storeLoss     // of an earlier store; written by run alone
 	last        time.Time     // when an offset last ended
 	lag         time.Duration // how long ago that one was sealed, by both sites' clocks
 	speed       speed         // of done

@@ -22,6 +22,9 @@ func (l *inLane) load() error {
 	} else {
 		l.say(federation.StateRunning, "", "")
 	}
+	l.mu.Lock()
+	l.loss = l.r.auditedLoss(l.key)
+	l.mu.Unlock()
 	l.use(gen, journal)
 	return nil
 }

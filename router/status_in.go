@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"cloudqueue/federation"
 	"cloudqueue/router/admin"
@@ -32,7 +33,7 @@ func (l *inLane) status() admin.InLane {
 	locks := l.r.owners.state()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := admin.InLane{Condition: admin.FromPart(l.state), Lane: l.key.lane.String(), Generation: l.gen, Destination: l.key.dest.String(),
+	out := admin.InLane{Condition: admin.FromPart(l.loss.shownOn(l.state, time.Now())), Lane: l.key.lane.String(), Generation: l.gen, Destination: l.key.dest.String(),
 		From: string(l.key.lane.Origin), WindowBytes: uint64(l.window.Used()), LastPublished: l.last, LagSeconds: l.lag.Seconds(), OutPerSecond: l.speed.perSecond, Duplicates: l.dropped}
 	if locks != nil {
 		out.Condition = admin.FromPart(*locks)

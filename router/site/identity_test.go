@@ -77,8 +77,12 @@ func TestADestinationThatLostItsStoreGoesOnFromTheReceiptFlagged(t *testing.T) {
 	}
 	nyc.start()
 	ams.receipted("ams/orders", 30)
+	lossSaid(t, nyc)
+	nyc.stopRouter()
+	nyc.start() // a day long it is said, over restarts too
 	ams.publish("orders", 31, 40)
 	ams.receipted("ams/orders", 40)
+	lossSaid(t, nyc)
 
 	// 21 to 30 were assigned before the new store was known: nobody knows whether the lost one had published them.
 	want := append(numbered(1, 20), starred(21, 30)...)
@@ -87,6 +91,15 @@ func TestADestinationThatLostItsStoreGoesOnFromTheReceiptFlagged(t *testing.T) {
 	}
 	ams.balanced()
 	nyc.balanced()
+}
+
+// lossSaid waits until status says what is lost, and what to type.
+func lossSaid(t *testing.T, nyc *member) {
+	t.Helper()
+	eventually(t, "the lane says that an earlier store is lost, and what to type", func() bool {
+		l := nyc.laneIn("ams/orders")
+		return l.State == admin.Degraded && strings.Contains(l.Reason, "an earlier store of this site is lost: the lane goes on after offset 20, flagged up to 30") && strings.Contains(l.Fix, "cloudqueue books")
+	})
 }
 
 func starred(first, last int) []string {
