@@ -177,6 +177,12 @@ func (s *story) copyOf(gen federation.Generation, first federation.Offset, bodie
 
 func (s *story) sealed(gen federation.Generation, first federation.Offset, ttl time.Duration, bodies ...string) []byte {
 	s.t.Helper()
+	return s.sealedIn(1, gen, first, ttl, bodies...)
+}
+
+// sealedIn seals as a store of nyc in one of its epochs.
+func (s *story) sealedIn(epoch federation.Epoch, gen federation.Generation, first federation.Offset, ttl time.Duration, bodies ...string) []byte {
+	s.t.Helper()
 	coder, err := federation.NewCoder()
 	if err != nil {
 		s.t.Fatal(err)
@@ -185,7 +191,7 @@ func (s *story) sealed(gen federation.Generation, first federation.Offset, ttl t
 	for i, body := range bodies {
 		entries[i] = federation.Entry{TTL: ttl, Message: federation.Message{Exchange: "events", RoutingKey: "k", Body: []byte(body)}}
 	}
-	h := federation.Header{Lane: events, Generation: gen, First: first, SealEpoch: 1, SealedAt: time.Now(), Destinations: []federation.Destination{atAms}}
+	h := federation.Header{Lane: events, Generation: gen, First: first, SealEpoch: epoch, SealedAt: time.Now(), Destinations: []federation.Destination{atAms}}
 	b, err := federation.Seal(h, entries, federation.CodecZstd, coder)
 	if err != nil {
 		s.t.Fatal(err)

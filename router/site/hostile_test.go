@@ -189,12 +189,18 @@ func (h *hostile) copy(batch []byte) {
 // sealAs makes a batch of one message with a body of so many zeros.
 func sealAs(t *testing.T, lane federation.Lane, first federation.Offset, size int) []byte {
 	t.Helper()
+	return sealIn(t, 1, lane, first, size)
+}
+
+// sealIn is sealAs in an epoch of the origin's store.
+func sealIn(t *testing.T, epoch federation.Epoch, lane federation.Lane, first federation.Offset, size int) []byte {
+	t.Helper()
 	coder, err := federation.NewCoder()
 	if err != nil {
 		t.Fatal(err)
 	}
 	entry := federation.Entry{TTL: federation.NoTTL, Message: federation.Message{Exchange: "orders", RoutingKey: "orders.new", Properties: []byte{0, 0}, Body: make([]byte, size)}}
-	header := federation.Header{Lane: lane, Generation: 1, First: first, SealEpoch: 1, SealedAt: time.Now(), Destinations: []federation.Destination{{Site: "nyc"}}}
+	header := federation.Header{Lane: lane, Generation: 1, First: first, SealEpoch: epoch, SealedAt: time.Now(), Destinations: []federation.Destination{{Site: "nyc"}}}
 	b, err := federation.Seal(header, []federation.Entry{entry}, federation.CodecZstd, coder)
 	if err != nil {
 		t.Fatal(err)
