@@ -67,7 +67,7 @@ func (b *builder) checkDistinct(path string, all []target) {
 	first := map[string]int{}
 	for i, to := range all {
 		if j, repeated := first[to.mapping()]; repeated && to.Site != "" {
-			b.file.Report(fmt.Sprintf("%s[%d]", path, i), "", "this is the same destination as to[%d]", j)
+			b.file.Report(fmt.Sprintf("%s[%d]", path, i), "it once, or a queue or an exchange of its own", "this is the same destination as to[%d]", j)
 		}
 		first[to.mapping()] = i
 	}

@@ -67,7 +67,7 @@ func (b *builder) checkKeys(path string, keys []string) {
 		at := fmt.Sprintf("%s.keys[%d]", path, i)
 		b.checkShort(at, "routing key", key)
 		if slices.Contains(keys[:i], key) {
-			b.file.Report(at, "", "the key %q stands here twice", key)
+			b.file.Report(at, "it once", "the key %q stands here twice", key)
 		}
 	}
 }
@@ -92,6 +92,6 @@ func (b *builder) checkQueue(path, queue string) {
 // checkShort bounds what AMQP sends as a short string.
 func (b *builder) checkShort(path, what, text string) {
 	if len(text) > federation.MaxShortString {
-		b.file.Report(path, "", "the %s has %d bytes, the limit of AMQP is %d", what, len(text), federation.MaxShortString)
+		b.file.Report(path, fmt.Sprintf("at most %d bytes", federation.MaxShortString), "the %s has %d bytes, more than AMQP takes", what, len(text))
 	}
 }

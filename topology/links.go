@@ -24,7 +24,7 @@ func (b *builder) addLinks() {
 		}
 		pair := [2]string{min(in.Between[0], in.Between[1]), max(in.Between[0], in.Between[1])}
 		if j, repeated := first[pair]; repeated {
-			b.file.Report(path+".between", "", "%s and %s are already linked by links[%d]", pair[0], pair[1], j)
+			b.file.Report(path+".between", "one link for the two", "%s and %s are already linked by links[%d]", pair[0], pair[1], j)
 			continue
 		}
 		first[pair] = i

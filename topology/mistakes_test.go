@@ -41,12 +41,12 @@ func TestParseTellsEveryMistakeWithItsPlaceAndWhatToWrite(t *testing.T) {
 		{"no sites", "routes: {}\n", `t:1:1: sites: a topology needs two sites, there are 0; write sites: {ams: {listen: [ams.example.net:7443]}, nyc: {}}`},
 		{"a bad site name", sites + "  Nyc_1: {}\n", `t:5:3: sites.Nyc_1: "Nyc_1" is not a valid name of a site; write 1 to 63 of a-z, 0-9 and -`},
 		{"a long site name", sites + "  " + long + ": {}\n", fmt.Sprintf(`t:5:3: sites.%s: "%s" is not a valid name of a site; write 1 to 63 of a-z, 0-9 and -`, long, long)},
-		{"a site twice", sites + "  ams: {}\n", `t:5:3: sites.ams: the key "ams" stands here twice, first in line 2`},
+		{"a site twice", sites + "  ams: {}\n", `t:5:3: sites.ams: the key "ams" stands here twice, first in line 2; write it once`},
 		{"an address without port", sites + "  sin: {listen: [sin.example.net]}\n", `t:5:18: sites.sin.listen[0]: "sin.example.net" has no port; write host:port as peers reach it, for example sin.example.net:7443`},
 		{"a bad port", sites + "  sin: {listen: [sin:70000]}\n", `t:5:18: sites.sin.listen[0]: "70000" is not a port from 1 to 65535; write host:port as peers reach it, for example sin.example.net:7443`},
 		{"an address that nobody can dial", sites + "  sin: {listen: [0.0.0.0:7443]}\n", `t:5:18: sites.sin.listen[0]: peers cannot dial 0.0.0.0; write host:port as peers reach it, for example sin.example.net:7443`},
 		{"a bad host", sites + "  sin: {listen: ['a b:1']}\n", `t:5:18: sites.sin.listen[0]: "a b" is not a host name; write host:port as peers reach it, for example sin.example.net:7443`},
-		{"an address of two sites", sites + "  sin: {listen: [ams.example.net:7443]}\n", `t:5:18: sites.sin.listen[0]: ams.example.net:7443 is already an address of site ams`},
+		{"an address of two sites", sites + "  sin: {listen: [ams.example.net:7443]}\n", `t:5:18: sites.sin.listen[0]: ams.example.net:7443 is already an address of site ams; write an address of its own for each site`},
 		{"listen without brackets", sites + "  sin: {listen: sin:1}\n", `t:5:17: sites.sin.listen: a list is wanted here, there is a single value; write [sin:1]`},
 		{"a bad label", sites + "  sin: {labels: {Region: x}}\n", `t:5:18: sites.sin.labels.Region: "Region" is not a valid name of a label; write 1 to 63 of a-z, 0-9 and -`},
 		{"a quota of a store", sites + "  sin: {store-quota: 500GiB}\n", `t:5:9: sites.sin.store-quota: store-quota comes with a later version; write nothing here, and store: {quota: 500GiB} in that site's router file`},
@@ -56,7 +56,7 @@ func TestParseTellsEveryMistakeWithItsPlaceAndWhatToWrite(t *testing.T) {
 		{"a link to an unknown site", sites + "links:\n  - between: [ams, nyx]\n", `t:6:20: links[0].between[1]: there is no site "nyx"; write nyc`},
 		{"a link of three", sites + "links:\n  - between: [ams, nyc, edge]\n", `t:6:14: links[0].between: a link is between two sites; write between: [ams, nyc]`},
 		{"a link to itself", sites + "links:\n  - between: [ams, ams]\n", `t:6:14: links[0].between: ams is linked with itself; write two different sites`},
-		{"a link twice", sites + "links:\n  - between: [ams, nyc]\n  - between: [nyc, ams]\n", `t:7:14: links[1].between: ams and nyc are already linked by links[0]`},
+		{"a link twice", sites + "links:\n  - between: [ams, nyc]\n  - between: [nyc, ams]\n", `t:7:14: links[1].between: ams and nyc are already linked by links[0]; write one link for the two`},
 		{"a link that nobody can dial", sites + "  sin: {}\nlinks:\n  - between: [sin, edge]\n", `t:7:14: links[0].between: neither sin nor edge listens; write listen: [host:port] at sin or edge`},
 		{"a bandwidth without unit", sites + "links:\n  - {between: [ams, nyc], bandwidth: 400}\n", `t:6:38: links[0].bandwidth: the bandwidth "400" has no unit; write 400Mbit or 10Gbit (bits per second)`},
 		{"a negative cost", sites + "links:\n  - {between: [ams, nyc], cost: -1}\n", `t:6:33: links[0].cost: cost -1 is not from 0 to 1048576; write 10`},
@@ -75,7 +75,7 @@ func TestParseTellsEveryMistakeWithItsPlaceAndWhatToWrite(t *testing.T) {
 		{"from no selected site", route("    from: {sites: {region: mars}, queue: q}\n" + to), `t:7:19: routes.orders.from.sites: no site is selected; write labels that a site has`},
 		{"neither exchange nor queue", route("    from: {site: ams}\n" + to), `t:7:11: routes.orders.from: a route takes from an exchange or from a queue; write exchange: orders and keys: ["#"], or queue: orders`},
 		{"no keys", route("    from: {site: ams, exchange: orders}\n" + to), `t:7:5: routes.orders.from.keys: the binding patterns are missing; write keys: ["#"] for everything of a topic exchange, [""] for a fanout exchange`},
-		{"a key twice", route("    from: {site: ams, exchange: orders, keys: [a, a]}\n" + to), `t:7:51: routes.orders.from.keys[1]: the key "a" stands here twice`},
+		{"a key twice", route("    from: {site: ams, exchange: orders, keys: [a, a]}\n" + to), `t:7:51: routes.orders.from.keys[1]: the key "a" stands here twice; write it once`},
 		{"keys of a queue", route("    from: {site: ams, queue: q, keys: [a]}\n" + to), `t:7:39: routes.orders.from.keys: keys bind to an exchange, a queue has none; write exchange instead of queue`},
 		{"the default exchange", route("    from: {site: ams, exchange: '', keys: [a]}\n" + to), `t:7:33: routes.orders.from.exchange: nothing can be bound to the default exchange; write queue: with the name of the queue`},
 		{"the addressed exchange", route("    from: {site: ams, exchange: cloudqueue, keys: [a]}\n" + to), `t:7:33: routes.orders.from.exchange: the addressed exchange (cq-to) comes with a later version; write a route for each destination`},
@@ -83,7 +83,7 @@ func TestParseTellsEveryMistakeWithItsPlaceAndWhatToWrite(t *testing.T) {
 		{"a bad exchange type", route("    from: {site: ams, exchange: o, keys: [a], declare: {type: topc}}\n" + to), `t:7:63: routes.orders.from.declare.type: "topc" is not a type of an exchange; write one of direct, fanout, topic, headers`},
 		{"a queue of the router", route("    from: {site: ams, queue: cq.out.x}\n" + to), `t:7:30: routes.orders.from.queue: queues named cq.… belong to the router; write another queue`},
 		{"a queue of two routes", route("    from: {site: ams, queue: q}\n"+to) + "  other:\n    from: {site: ams, queue: q}\n" + to, `t:10:30: routes.other.from.queue: route orders drains the queue "q" at ams already; write one route with both sets of destinations`},
-		{"a long exchange", route("    from: {site: ams, exchange: " + strings.Repeat("x", 256) + ", keys: [a]}\n" + to), `t:7:33: routes.orders.from.exchange: the exchange has 256 bytes, the limit of AMQP is 255`},
+		{"a long exchange", route("    from: {site: ams, exchange: " + strings.Repeat("x", 256) + ", keys: [a]}\n" + to), `t:7:33: routes.orders.from.exchange: the exchange has 256 bytes, more than AMQP takes; write at most 255 bytes`},
 		// routes: to
 		{"to nowhere", route(from), `t:6:3: routes.orders.to: the route goes nowhere; write to: [{site: nyc}]`},
 		{"to an unknown site", route(from + "    to: [{site: nyx}]\n"), `t:8:17: routes.orders.to[0].site: there is no site "nyx"; write nyc`},
@@ -91,7 +91,7 @@ func TestParseTellsEveryMistakeWithItsPlaceAndWhatToWrite(t *testing.T) {
 		{"to a site that is not linked", route(from+"    to: [{site: nyc}]\n") + "links:\n  - between: [ams, edge]\n", `t:8:17: routes.orders.to[0].site: no link goes from ams to nyc, and forwarding through another site comes with a later version; write {between: [ams, nyc]} under links`},
 		{"against a one-way link", route(from+to) + "links:\n  - {between: [nyc, ams], one-way: true}\n", `t:8:17: routes.orders.to[0].site: no link goes from ams to nyc, and forwarding through another site comes with a later version; write {between: [ams, nyc]} under links`},
 		{"a destination without site", route(from + "    to: [{queue: q}]\n"), `t:8:10: routes.orders.to[0].site: the destination has no site; write {site: nyc}`},
-		{"a destination twice", route(from + "    to: [{site: nyc}, {site: nyc}]\n"), `t:8:23: routes.orders.to[1]: this is the same destination as to[0]`},
+		{"a destination twice", route(from + "    to: [{site: nyc}, {site: nyc}]\n"), `t:8:23: routes.orders.to[1]: this is the same destination as to[0]; write it once, or a queue or an exchange of its own`},
 		{"queue and exchange", route(from + "    to: [{site: nyc, queue: q, exchange: e}]\n"), `t:8:10: routes.orders.to[0]: a destination is a queue or an exchange, not both; write queue alone, or exchange and routing-key`},
 		{"a number of a plain destination", route(from + "    to: [{site: nyc, target: 1}]\n"), `t:8:30: routes.orders.to[0].target: a destination with the same exchange and key is target 0; write target: 0, or nothing`},
 		{"a number twice", route(from + "    to: [{site: nyc, queue: a, target: 1}, {site: nyc, queue: b, target: 1}]\n"), `t:8:74: routes.orders.to[1].target: target 1 stands here twice; write a number of its own, never one that the route had before`},
@@ -109,7 +109,7 @@ func TestParseTellsEveryMistakeWithItsPlaceAndWhatToWrite(t *testing.T) {
 		{"on-expired", route(from + to + "    on-expired: park\n"), `t:9:5: routes.orders.on-expired: on-expired comes with a later version; write the expiration property of the messages`},
 		// YAML
 		{"an anchor", sites + "routes: &r {}\n", `t:5:9: anchors, aliases and merge keys are not part of this format; write the value out in full`},
-		{"no YAML", "sites: {ams: [}", `t:1:15: no YAML: could not find '{' character corresponding to '}'`},
+		{"no YAML", "sites: {ams: [}", `t:1:15: no YAML: could not find '{' character corresponding to '}'; write key: value, indented with spaces, and the end of every bracket and quote`},
 		{"an empty file", "", `t:1:1: sites: a topology needs two sites, there are 0; write sites: {ams: {listen: [ams.example.net:7443]}, nyc: {}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -141,7 +141,7 @@ routes:
 
 	want := []string{
 		`t:7:27: links[0].cots: unknown key "cots"; write cost`,
-		`t:10:33: routes.a.from.exchange: a single value is wanted here, there is a list`,
+		`t:10:33: routes.a.from.exchange: a single value is wanted here, there is a list; write one value`,
 		`t:11:17: routes.a.to[0].site: there is no site "mars"; write a name that stands under sites`,
 		`t:12:3: routes.b.from: the route takes nothing; write from: {site: ams, exchange: orders, keys: ["#"]}`,
 		`t:13:5: routes.b.form: unknown key "form"; write from`,

@@ -46,7 +46,7 @@ func (b *builder) checkListen(path, site string, listen []string, owner map[stri
 			continue
 		}
 		if other, taken := owner[address]; taken {
-			b.file.Report(at, "", "%s is already an address of site %s", address, other)
+			b.file.Report(at, "an address of its own for each site", "%s is already an address of site %s", address, other)
 		}
 		owner[address] = site
 	}

@@ -98,7 +98,7 @@ func (f *File) convertPairs(n *Node, values []*ast.MappingValueNode, depth int) 
 		t := v.Key.GetToken()
 		key := t.Value
 		if line, repeated := first[key]; repeated {
-			f.reportAt(t.Position.Line, t.Position.Column, n.childPath(key), "", "the key %q stands here twice, first in line %d", key, line)
+			f.reportAt(t.Position.Line, t.Position.Column, n.childPath(key), "it once", "the key %q stands here twice, first in line %d", key, line)
 			continue
 		}
 		first[key] = t.Position.Line

@@ -54,7 +54,7 @@ func (f *File) decode(n *Node, dst reflect.Value) {
 }
 
 func (f *File) decodeText(n *Node, dst encoding.TextUnmarshaler) {
-	if !f.want(n, Scalar, "") {
+	if !f.want(n, Scalar, "one value") {
 		return
 	}
 	err := dst.UnmarshalText([]byte(n.Text))
@@ -111,7 +111,7 @@ func (f *File) decodeMap(n *Node, dst reflect.Value) {
 }
 
 func (f *File) decodeScalar(n *Node, dst reflect.Value) {
-	if !f.want(n, Scalar, "") {
+	if !f.want(n, Scalar, "one value") {
 		return
 	}
 	switch dst.Kind() {

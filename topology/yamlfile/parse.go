@@ -81,11 +81,14 @@ func parseTokens(tokens token.Tokens) (body ast.Node, err error) {
 	return file.Docs[0].Body, nil
 }
 
+// writeYAML names what the parser's own words leave open: they speak of tokens.
+const writeYAML = "key: value, indented with spaces, and the end of every bracket and quote"
+
 func (f *File) reportSyntax(err error) {
 	var syntax yaml.Error
 	if errors.As(err, &syntax) && syntax.GetToken() != nil {
-		f.reportToken(syntax.GetToken(), "", "no YAML: %s", strings.ReplaceAll(syntax.GetMessage(), "\t", `\t`))
+		f.reportToken(syntax.GetToken(), writeYAML, "no YAML: %s", strings.ReplaceAll(syntax.GetMessage(), "\t", `\t`))
 		return
 	}
-	f.reportAt(0, 0, "", "", "no YAML: %v", err)
+	f.reportAt(0, 0, "", writeYAML, "no YAML: %v", err)
 }
