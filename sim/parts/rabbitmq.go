@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ const rabbitmqBin = "/usr/lib/rabbitmq/bin"
 // bootTime bounds a node's start: 3–5 s on an idle machine with 2 cores, 20 s beside other work.
 const bootTime = 90 * time.Second
 
+// management is the plugin with RabbitMQ's HTTP API.
+const management = "rabbitmq_management"
+
 // RabbitMQConfig describes a node.
 type RabbitMQConfig struct {
 	Name    string   // of the node, before the @: unique among the nodes of a test
@@ -32,16 +36,17 @@ type RabbitMQConfig struct {
 type RabbitMQ struct {
 	config                           RabbitMQConfig
 	port, epmdPort, distributionPort int
+	managementPort                   int // of the plugin rabbitmq_management, if it is one of the config's
 	epmd, server                     *Process
 }
 
 // StartRabbitMQ makes a node, starts it, and returns when it takes connections.
 func StartRabbitMQ(ctx context.Context, config RabbitMQConfig) (*RabbitMQ, error) {
-	ports, err := freePorts(3)
+	ports, err := freePorts(4)
 	if err != nil {
 		return nil, err
 	}
-	r := &RabbitMQ{config: config, port: ports[0], epmdPort: ports[1], distributionPort: ports[2]}
+	r := &RabbitMQ{config: config, port: ports[0], epmdPort: ports[1], distributionPort: ports[2], managementPort: ports[3]}
 	if err := r.configure(); err != nil {
 		return nil, fmt.Errorf("configure rabbitmq %s: %w", config.Name, err)
 	}
@@ -67,6 +72,9 @@ func (r *RabbitMQ) configure() error {
 		return err
 	}
 	conf := fmt.Sprintf("listeners.tcp.1 = 127.0.0.1:%d\nlog.file.level = warning\nlog.console = false\n", r.port)
+	if slices.Contains(r.config.Plugins, management) {
+		conf += fmt.Sprintf("management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %d\n", r.managementPort)
+	}
 	if err := os.WriteFile(r.path("rabbitmq.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
@@ -131,6 +139,9 @@ func (r *RabbitMQ) URL() string { return fmt.Sprintf("amqp://guest:guest@%s/", r
 
 // Address is the host and port that the node listens on.
 func (r *RabbitMQ) Address() string { return fmt.Sprintf("127.0.0.1:%d", r.port) }
+
+// ManagementPort is where the HTTP API of the plugin rabbitmq_management listens, if the config has it.
+func (r *RabbitMQ) ManagementPort() int { return r.managementPort }
 
 // Process is the node's running program; a restart replaces it.
 func (r *RabbitMQ) Process() *Process { return r.server }

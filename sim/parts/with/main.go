@@ -2,7 +2,8 @@
 //
 //	with [-nodes 2] -- COMMAND ARGS...
 //
-// The nodes' URLs are in the command's environment: CLOUDQUEUE_TEST_AMQP, CLOUDQUEUE_TEST_AMQP_2 …
+// The nodes' URLs are in the command's environment: CLOUDQUEUE_TEST_AMQP, CLOUDQUEUE_TEST_AMQP_2 … The first node has the
+// management plugin; CLOUDQUEUE_TEST_MANAGEMENT is the port of its HTTP API.
 // Its exit status is the command's. SIGINT and SIGTERM end the command first, then the nodes.
 package main
 
@@ -48,14 +49,25 @@ func run(ctx context.Context, nodes int, command []string) (status int, err erro
 	environment := os.Environ()
 	for i := range nodes {
 		name := fmt.Sprintf("with%d", i+1)
-		node, err := parts.StartRabbitMQ(ctx, parts.RabbitMQConfig{Name: name, Dir: filepath.Join(dir, name)})
+		node, err := parts.StartRabbitMQ(ctx, parts.RabbitMQConfig{Name: name, Dir: filepath.Join(dir, name), Plugins: plugins(i)})
 		if err != nil {
 			return 1, err
 		}
 		defer node.Close()
 		environment = append(environment, variable(i)+"="+node.URL())
+		if i == 0 {
+			environment = append(environment, fmt.Sprintf("CLOUDQUEUE_TEST_MANAGEMENT=%d", node.ManagementPort()))
+		}
 	}
 	return runCommand(ctx, environment, command)
+}
+
+// plugins of node i: the client's own tests look connections up and drop them over the management API of the first.
+func plugins(i int) []string {
+	if i == 0 {
+		return []string{"rabbitmq_management"}
+	}
+	return nil
 }
 
 // variable names the environment variable of node i.
