@@ -70,7 +70,8 @@ func (w *world) startEtcd(ctx context.Context) (err error) {
 	return err
 }
 
-// startSite starts a broker and the proxy through which the peers reach the site's router.
+// startSite starts a broker and the proxy through which the peers reach the site's router. A topology gives a site's addresses to
+// all its peers alike, so there is no proxy for a link: who dials whom makes cutting two sites' proxies the cut of one (link).
 func (w *world) startSite(ctx context.Context, name string) (parts.SiteConfig, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
