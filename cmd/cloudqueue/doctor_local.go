@@ -68,7 +68,7 @@ func (d *doctor) checkStore(ctx context.Context) []finding {
 	place := placeOf(d.config)
 	segments, err := localdir.Open(place.dir)
 	if errors.Is(err, spool.ErrNotInitialised) {
-		return []finding{broken(part, "mount its disk; or, for a new site: cloudqueue spool init "+place.url(), fmt.Errorf("there is none in %s", place.dir))}
+		return []finding{broken(part, place.howToMake(), fmt.Errorf("there is none in %s", place.dir))}
 	}
 	if err != nil {
 		return []finding{broken(part, "run it as the router's user; see the error", err)}

@@ -167,5 +167,6 @@ func ask[Answer any](ctx context.Context, a *app, call func(context.Context, *ad
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	return call(ctx, client)
+	answer, err := call(ctx, client)
+	return answer, a.unanswered(err)
 }
