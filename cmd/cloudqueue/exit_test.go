@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -45,6 +49,35 @@ func TestErrorsEndWithTheirCode(t *testing.T) {
 		silent := c.want == exitOK || errors.Is(c.err, errNo)
 		if got != c.want || (out.Len() == 0) != silent {
 			t.Errorf("%s: code %d, want %d; said %q", name, got, c.want, &out)
+		}
+	}
+}
+
+// exitRow is a row of the table in docs/configuration.md, exitLine a line of the help: a code and its meaning.
+var (
+	exitRow     = regexp.MustCompile(`(?m)^\| (\d+) \| (.*) \|$`)
+	exitLine    = regexp.MustCompile(`(?m)^  (\d+)  (.*)$`)
+	parenthesis = regexp.MustCompile(` \([^)]*\)`)
+)
+
+func TestThePageOfTheExitCodesSaysWhatTheProgramSays(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(page), "\n## Exit codes of every command\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	rows, lines := exitRow.FindAllStringSubmatch(part, -1), exitLine.FindAllStringSubmatch(exitCodes, -1)
+	codes := []int{exitOK, exitNo, exitUsage, exitUnreachable, exitRefused, exitFailed}
+	if len(rows) != len(codes) || len(lines) != len(codes) {
+		t.Fatalf("%d codes, %d rows of the page, %d lines of the help", len(codes), len(rows), len(lines))
+	}
+	for i, code := range codes {
+		if want := strconv.Itoa(code); rows[i][1] != want || lines[i][1] != want {
+			t.Errorf("code %s is %s on the page and %s in the help", want, rows[i][1], lines[i][1])
+		}
+		if !strings.HasPrefix(parenthesis.ReplaceAllString(rows[i][2], ""), lines[i][2]) {
+			t.Errorf("code %d: the page says %q, the help %q", code, rows[i][2], lines[i][2])
 		}
 	}
 }
