@@ -27,9 +27,10 @@ func (e *Endpoint) accept(ctx context.Context, listener *quic.Listener) error {
 
 // admit takes a connection whose TLS handshake is done through the hellos, and stays with it as long as it lasts.
 func (e *Endpoint) admit(ctx context.Context, qc *quic.Conn) {
-	guestOf(qc.Context()).leave()
+	guestOf(qc.Context()).authenticated()
 	peer, err := e.cfg.Identity().Verify(qc.ConnectionState().TLS.PeerCertificates, "", time.Now())
-	if err != nil {
+	if err != nil { // our identity is another one since the handshake
+		e.refuseCertificate(err, hostOf(qc.RemoteAddr()).String())
 		qc.CloseWithError(quic.ApplicationErrorCode(codeCertificate), clip(err.Error()))
 		return
 	}

@@ -24,7 +24,7 @@ func (e *Endpoint) dial(ctx context.Context, peer federation.SiteID, to net.Addr
 // connect brings TLS up on our side; that tells nothing of what the peer thinks of us: it may still refuse our certificate (docs/decisions.md, M6).
 func (e *Endpoint) connect(ctx context.Context, peer federation.SiteID, to net.Addr) (*opening, error) {
 	ours := e.cfg.Identity()
-	qc, err := e.transport.Dial(ctx, to, clientTLS(ours, peer), e.quicConfig())
+	qc, err := e.transport.Dial(ctx, to, e.clientTLS(ours, peer, to), e.quicConfig())
 	if err != nil {
 		return nil, err
 	}

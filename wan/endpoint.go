@@ -47,7 +47,7 @@ func New(cfg Config) (*Endpoint, error) {
 	cfg.fill()
 	e := &Endpoint{cfg: cfg, logger: cfg.Logger, socket: cfg.Conn, resolver: net.DefaultResolver, changed: make(chan struct{}, 1), peers: map[federation.SiteID]*peer{},
 		leaving: map[federation.SiteID]*Link{}, sites: map[federation.SiteID]int{}}
-	e.doorman = newDoorman(&e.refused)
+	e.doorman = newDoorman(&e.refused, e.handshakeFailed)
 	if e.socket == nil {
 		socket, err := net.ListenPacket("udp", cfg.Listen)
 		if err != nil {

@@ -44,6 +44,20 @@ func (s *site) wantRefused(reason string) {
 	}
 }
 
+// wantCounted checks that a refusal of one reason is all that is counted, for the endpoint and for the peer, with where it came from.
+func (s *site) wantCounted(peer *site, reason, detail string) {
+	s.w.t.Helper()
+	status := s.status(peer)
+	for whose, counts := range map[string]map[string]uint64{"the endpoint": s.endpoint.Refused(), "the peer": status.Refused} {
+		if len(counts) != 1 || counts[reason] == 0 {
+			s.w.t.Errorf("%s: counted for %s: %v, want %s alone", s.name, whose, counts, reason)
+		}
+	}
+	if got := status.LastRefused[reason].Detail; !strings.Contains(got, detail) {
+		s.w.t.Errorf("%s: the last %s is %q, want %q", s.name, reason, got, detail)
+	}
+}
+
 func TestUnknownAuthorityIsReportedOnBothSides(t *testing.T) {
 	inWorld(t, 20*time.Millisecond, func(w *world) {
 		ams, nyc := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2")
@@ -54,7 +68,8 @@ func TestUnknownAuthorityIsReportedOnBothSides(t *testing.T) {
 
 		ams.wantDown(nyc, "nyc refused our certificate", "pki issue ams")
 		nyc.wantDown(ams, "not signed by an authority that we trust", "ca.crt")
-		nyc.wantRefused("unknown-authority")
+		nyc.wantCounted(ams, "unknown-authority", "10.0.0.1")
+		ams.wantCounted(nyc, RefusedOurs, "dialled nyc")
 	})
 }
 
@@ -67,6 +82,9 @@ func TestAServerThatWeDoNotTrustIsReportedOnBothSides(t *testing.T) {
 		sleep(time.Second)
 
 		ams.wantDown(nyc, "we refused the certificate of nyc: spiffe://example/site/nyc is not signed", "ca.crt")
+		ams.wantCounted(nyc, "unknown-authority", "nyc at 10.0.0.2:1000: spiffe://example/site/nyc is not signed")
+		nyc.wantDown(ams, "a router at 10.0.0.1 refused our certificate (CRYPTO_ERROR 0x12a", "cloudqueue pki issue nyc, or give both sites the same ca.crt")
+		nyc.wantCounted(ams, RefusedOurs, "10.0.0.1")
 		if s := ams.status(nyc); s.NextRetry.IsZero() {
 			t.Error("no next retry is shown")
 		}
@@ -83,9 +101,9 @@ func TestAnotherSiteAtThePeersAddressIsRefused(t *testing.T) {
 		sleep(time.Second)
 
 		ams.wantDown(nyc, `the peer is site "sin", not "nyc"`, "address of nyc")
-		if ups, _ := sin.handler.counts(); ups != 0 {
-			t.Error("sin had a link")
-		}
+		ams.wantCounted(nyc, "wrong-site", `nyc at 10.0.0.3:1000: the peer is site "sin"`)
+		sin.wantDown(ams, "a router at 10.0.0.1 refused our certificate", "cloudqueue status at ams says why")
+		sin.wantCounted(ams, RefusedOurs, "10.0.0.1")
 	})
 }
 
@@ -101,6 +119,34 @@ func TestAnotherFederationIsRefused(t *testing.T) {
 		sleep(time.Second)
 
 		ams.wantDown(nyc, `of federation "example", not of "elsewhere"`, "one federation")
+		ams.wantCounted(nyc, "wrong-federation", "nyc at 10.0.0.2:1000")
+		nyc.wantDown(ams, "a router at 10.0.0.1 refused our certificate", "cloudqueue status at ams says why")
+		nyc.wantCounted(ams, RefusedOurs, "10.0.0.1")
+	})
+}
+
+func TestARefusalOfOurCertificateIsShownForThePeersThatItMayComeFrom(t *testing.T) {
+	inWorld(t, 20*time.Millisecond, func(w *world) {
+		ams, nyc, sin, lon := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2"), w.site("sin", "10.0.0.3"), w.site("lon", "10.0.0.4")
+		atAddress := ams.peer()
+		atAddress.Dial = false
+		nyc.start(atAddress, sin.passive(), lon.peer())
+		wrong := nyc.peer()
+		wrong.Site = "tok" // so they refuse nyc's certificate
+		ams.start(wrong)
+		sleep(time.Second)
+		if got := nyc.status(sin); got.State != StateStarting || len(got.Refused) != 0 {
+			t.Errorf("sin, when it came from the address of ams: %s %q %v", got.State, got.Reason, got.Refused)
+		}
+		nyc.wantDown(ams, "a router at 10.0.0.1 refused our certificate", "status at ams")
+
+		sin.start(wrong)
+		sleep(time.Second)
+
+		nyc.wantDown(sin, "a router at 10.0.0.3 refused our certificate (CRYPTO_ERROR 0x12a); it may be that of sin", "status at sin")
+		if got := nyc.status(lon); got.Refused[RefusedOurs] != 0 {
+			t.Errorf("lon, which has another address: %v", got.Refused)
+		}
 	})
 }
 
@@ -115,7 +161,8 @@ func TestAnExpiredCertificateIsReportedOnBothSides(t *testing.T) {
 
 		ams.wantDown(nyc, "nyc refused our certificate", "pki issue ams")
 		nyc.wantDown(ams, "has ended", "pki issue ams")
-		nyc.wantRefused("certificate-expired")
+		nyc.wantCounted(ams, "certificate-expired", "10.0.0.1")
+		ams.wantCounted(nyc, RefusedOurs, "dialled nyc")
 	})
 }
 
@@ -141,9 +188,10 @@ func TestALiveLinkIsCutWhenTheCertificateEnds(t *testing.T) {
 
 func TestALiveLinkIsCutWhenItsAuthorityIsRemoved(t *testing.T) {
 	inWorld(t, 20*time.Millisecond, func(w *world) {
-		ams, nyc := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2") // of the old authority
+		ams, nyc := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2")
 		old := w.authority
 		w.authority = w.another("example")
+		ams.use(w.identity(old, "ams", 0)) // of the old one still, and trusts both
 		var current atomic.Pointer[pki.Identity]
 		current.Store(w.identity(old, "nyc", 0)) // trusts the new one and the old one
 		nyc.cfg.Identity = current.Load

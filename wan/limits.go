@@ -34,6 +34,7 @@ var errTooMany = errors.New("too many connections that are not authenticated")
 // doorman bounds the connections that have not proved who they are.
 type doorman struct {
 	refused *tally
+	failed  func(host netip.Addr, err error) // a connection ended before it was authenticated
 
 	mu     sync.Mutex // quic-go asks from its server loop, handshakes end on their own goroutines
 	open   int
@@ -42,8 +43,8 @@ type doorman struct {
 	filled time.Time
 }
 
-func newDoorman(refused *tally) *doorman {
-	return &doorman{refused: refused, byHost: map[netip.Addr]int{}, tokens: freeInitials}
+func newDoorman(refused *tally, failed func(netip.Addr, error)) *doorman {
+	return &doorman{refused: refused, failed: failed, byHost: map[netip.Addr]int{}, tokens: freeInitials}
 }
 
 // mustProveAddress asks for a Retry while first packets come fast or half of the places are taken.
@@ -66,6 +67,7 @@ func (d *doorman) mustProveAddress(net.Addr) bool {
 // guest is a connection that came in: it has a place until it is authenticated.
 type guest struct {
 	leave func()
+	stay  func() bool                  // its end says nothing of the handshake any more
 	shown atomic.Pointer[pki.Identity] // that we used in its handshake, which ours may have replaced since
 }
 
@@ -74,19 +76,28 @@ type guestKey struct{}
 // guestOf finds it in the context of a connection that came in, which its TLS handshake has too.
 func guestOf(ctx context.Context) *guest { return ctx.Value(guestKey{}).(*guest) }
 
+// authenticated gives the place back.
+func (g *guest) authenticated() {
+	g.stay()
+	g.leave()
+}
+
 // enter takes a place; the guest in the context leaves it at the end of the handshake, however it ends.
 func (d *doorman) enter(ctx context.Context, info *quic.ClientInfo) (context.Context, error) {
 	host := hostOf(info.RemoteAddr)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.open >= maxHalfOpen || d.byHost[host] >= maxHalfOpenHost {
-		d.refused.add("half-open")
+		d.refused.addOf("half-open", host.String())
 		return nil, errTooMany
 	}
 	d.open++
 	d.byHost[host]++
 	g := &guest{leave: sync.OnceFunc(func() { d.left(host) })}
-	context.AfterFunc(ctx, g.leave)
+	g.stay = context.AfterFunc(ctx, func() {
+		g.leave()
+		d.failed(host, context.Cause(ctx))
+	})
 	return context.WithValue(ctx, guestKey{}, g), nil
 }
 

@@ -165,6 +165,7 @@ func (p *peer) failed(a *attempt, err error) {
 	if a.dropped || p.ctx.Err() != nil {
 		return
 	}
+	p.e.countRefusedOurs(err, p)
 	p.failures++
 	p.next = time.Now().Add(p.e.pause(p.failures))
 	p.away = unanswered(err)

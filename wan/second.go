@@ -111,6 +111,7 @@ func (l *Link) dialledSecond(err error, attempt int) {
 		return
 	}
 	e := l.peer.e
+	e.countRefusedOurs(err, l.peer)
 	reason, fix := explain(err, e.cfg.Site, l.peer.site)
 	l.trouble.Store(&trouble{reason, fix})
 	e.logger.Warn("no second connection", "site", e.cfg.Site, "peer", l.peer.site, "attempt", attempt, "err", err)

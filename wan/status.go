@@ -38,7 +38,7 @@ type LinkStatus struct {
 	Unanswered  uint64            // frames queued or written and not answered
 	Verdicts    map[string]uint64 // the peer's answers, by verdict, since the start
 	LastAnswers map[string]Occurrence
-	Refused     map[string]uint64 // what we refused of this peer, by reason, since the start
+	Refused     map[string]uint64 // what we refused of this peer, by reason, since the start; as refused-our-certificate what it, or a router that may be its, refused of us
 	LastRefused map[string]Occurrence
 	Hello       federation.Hello // the peer's latest
 }

@@ -5,9 +5,11 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
+	"net/netip"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/quic-go/quic-go"
 )
 
@@ -61,7 +63,8 @@ func TestAThousandHalfOpenConnectionsTakeLittleMemoryAndNoPeersPlace(t *testing.
 
 func TestOneHostCannotTakeAllPlaces(t *testing.T) {
 	inWorld(t, 5*time.Millisecond, func(w *world) {
-		d := newDoorman(&tally{})
+		var refused tally
+		d := newDoorman(&refused, func(netip.Addr, error) {})
 		info := &quic.ClientInfo{RemoteAddr: &net.UDPAddr{IP: net.IPv4(10, 9, 9, 9), Port: 1}}
 		ctx, cancel := context.WithCancel(context.Background())
 		for range maxHalfOpenHost {
@@ -72,6 +75,12 @@ func TestOneHostCannotTakeAllPlaces(t *testing.T) {
 
 		if _, err := d.enter(ctx, info); err == nil {
 			t.Error("one more was let in")
+		}
+		if diff := cmp.Diff(map[string]uint64{"half-open": 1}, refused.snapshot()); diff != "" {
+			t.Errorf("counted (-want +got):\n%s", diff)
+		}
+		if got := refused.lasts()["half-open"].Detail; got != "10.9.9.9" {
+			t.Errorf("the last one is of %q", got)
 		}
 		if _, err := d.enter(ctx, &quic.ClientInfo{RemoteAddr: &net.UDPAddr{IP: net.IPv4(10, 9, 9, 8), Port: 1}}); err != nil {
 			t.Errorf("another host was refused: %v", err)

@@ -2,13 +2,7 @@ package wan
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"time"
-
-	"cloudqueue/federation"
-	"cloudqueue/wan/pki"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/qlog"
@@ -53,46 +47,6 @@ func (e *Endpoint) newTransport() *quic.Transport {
 		Tracer:              packetCounter{&e.refused},
 		// There is one QUIC version to speak; an answer to any other would only be something to reflect.
 		DisableVersionNegotiationPackets: true,
-	}
-}
-
-// serverTLS verifies whoever comes in with the identity of the moment. Refusals are counted here, because quic-go tells nobody of a handshake that failed.
-func (e *Endpoint) serverTLS() *tls.Config {
-	return &tls.Config{
-		MinVersion: tls.VersionTLS13,
-		NextProtos: []string{alpn},
-		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			id := e.cfg.Identity()
-			guestOf(hello.Context()).shown.Store(id)
-			remote := hostOf(hello.Conn.RemoteAddr()).String()
-			return id.TLS(alpn, func(chain []*x509.Certificate) error {
-				_, err := id.Verify(chain, "", time.Now())
-				if err != nil {
-					e.refuseCertificate(err, remote)
-				}
-				return err
-			}), nil
-		},
-	}
-}
-
-func clientTLS(id *pki.Identity, peer federation.SiteID) *tls.Config {
-	return id.TLS(alpn, func(chain []*x509.Certificate) error {
-		_, err := id.Verify(chain, peer, time.Now())
-		return err
-	})
-}
-
-// refuseCertificate counts and shows a certificate that came in and was refused. What it claims is not proven: it is shown, and changes nothing.
-func (e *Endpoint) refuseCertificate(err error, remote string) {
-	var r *pki.RefusedError
-	if !errors.As(err, &r) {
-		return
-	}
-	e.refused.addOf(string(r.Reason), remote+": "+r.Detail)
-	e.logger.Debug("certificate refused", "site", e.cfg.Site, "peer", r.Claimed, "remote", remote, "reason", r.Reason, "err", r)
-	if p := e.peer(r.Claimed); p != nil {
-		p.sawRefusal(r, remote)
 	}
 }
 

@@ -76,6 +76,7 @@ var connectionFix = map[string]string{
 	string(pki.BadCertificate):            "issue the peer's certificate with cloudqueue pki issue",
 	string(pki.WrongFederation):           "write the same federation in both routers' files, and issue the certificate anew",
 	string(pki.WrongSite):                 "correct the peer's address in the topology, or its certificate",
+	wan.RefusedOurs:                       "see why at the other site: cloudqueue status; often: give both sites the same ca.crt, or issue our certificate anew with cloudqueue pki issue",
 	"not-a-peer":                          "add a link between the two sites to the topology, or end the stranger's router",
 	"hello-site":                          "write the site of its certificate in the peer's router file",
 	"hello-federation":                    "write the same federation in both routers' files",
