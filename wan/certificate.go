@@ -109,22 +109,12 @@ func (e *Endpoint) handshakeFailed(host netip.Addr, err error) {
 	}
 }
 
-// suspects are the peers that a router at host may be: of those without a link the ones that have it as an address, or else all of which we know no address.
+// suspects are the peers that a router at host may be: those without a link that have no address, or that one. Several sites may be behind one host.
 func (e *Endpoint) suspects(host netip.Addr) []*peer {
-	var known, unknown []*peer
-	for _, p := range e.all() {
-		switch hosts, linked := p.hosts(); {
-		case linked:
-		case slices.Contains(hosts, host):
-			known = append(known, p)
-		case len(hosts) == 0:
-			unknown = append(unknown, p)
-		}
-	}
-	if len(known) > 0 {
-		return known
-	}
-	return unknown
+	return slices.DeleteFunc(e.all(), func(p *peer) bool {
+		hosts, linked := p.hosts()
+		return linked || len(hosts) > 0 && !slices.Contains(hosts, host)
+	})
 }
 
 // hosts are the addresses of a peer that need no name service. Who has a name there is dialled, and hears of a refusal so.

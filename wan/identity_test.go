@@ -1,6 +1,7 @@
 package wan
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -127,25 +128,28 @@ func TestAnotherFederationIsRefused(t *testing.T) {
 
 func TestARefusalOfOurCertificateIsShownForThePeersThatItMayComeFrom(t *testing.T) {
 	inWorld(t, 20*time.Millisecond, func(w *world) {
-		ams, nyc, sin, lon := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2"), w.site("sin", "10.0.0.3"), w.site("lon", "10.0.0.4")
+		ams, nyc, sin, lon, tok := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2"), w.site("sin", "10.0.0.3"), w.site("lon", "10.0.0.4"), w.site("tok", "10.0.0.5")
 		atAddress := ams.peer()
 		atAddress.Dial = false
-		nyc.start(atAddress, sin.passive(), lon.peer())
+		nyc.start(atAddress, sin.passive(), lon.peer(), tok.passive())
+		tok.start(nyc.peer())
 		wrong := nyc.peer()
-		wrong.Site = "tok" // so they refuse nyc's certificate
+		wrong.Site = "rom" // whose certificate is not the one that nyc shows
+		sleep(3 * time.Second) // nyc could have dialled first
 		ams.start(wrong)
 		sleep(time.Second)
-		if got := nyc.status(sin); got.State != StateStarting || len(got.Refused) != 0 {
-			t.Errorf("sin, when it came from the address of ams: %s %q %v", got.State, got.Reason, got.Refused)
+
+		for _, one := range []*site{ams, sin} {
+			want := fmt.Sprintf("a router at 10.0.0.1 refused our certificate (CRYPTO_ERROR 0x12a); it may be that of %s", one.name)
+			got := nyc.status(one)
+			if got.State != StateDown || got.Reason != want || !strings.Contains(got.Fix, fmt.Sprintf("status at %s says why", one.name)) || got.Refused[RefusedOurs] == 0 {
+				t.Errorf("%s: state %s, reason %q, fix %q, refused %v", one.name, got.State, got.Reason, got.Fix, got.Refused)
+			}
 		}
-		nyc.wantDown(ams, "a router at 10.0.0.1 refused our certificate", "status at ams")
-
-		sin.start(wrong)
-		sleep(time.Second)
-
-		nyc.wantDown(sin, "a router at 10.0.0.3 refused our certificate (CRYPTO_ERROR 0x12a); it may be that of sin", "status at sin")
-		if got := nyc.status(lon); got.Refused[RefusedOurs] != 0 {
-			t.Errorf("lon, which has another address: %v", got.Refused)
+		for _, other := range []*site{lon, tok} { // of another host, and linked
+			if got := nyc.status(other); got.Refused[RefusedOurs] != 0 || strings.Contains(got.Reason, "refused") {
+				t.Errorf("%s: %q, refused %v", other.name, got.Reason, got.Refused)
+			}
 		}
 	})
 }
