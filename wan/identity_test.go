@@ -134,7 +134,7 @@ func TestARefusalOfOurCertificateIsShownForThePeersThatItMayComeFrom(t *testing.
 		nyc.start(atAddress, sin.passive(), lon.peer(), tok.passive())
 		tok.start(nyc.peer())
 		wrong := nyc.peer()
-		wrong.Site = "rom" // whose certificate is not the one that nyc shows
+		wrong.Site = "rom"     // whose certificate is not the one that nyc shows
 		sleep(3 * time.Second) // nyc could have dialled first
 		ams.start(wrong)
 		sleep(time.Second)
