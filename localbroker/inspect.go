@@ -3,6 +3,7 @@ package localbroker
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -45,7 +46,8 @@ type Wish struct {
 	Publisher uint32   // index of the owner lock
 }
 
-// Inspect dials a connection of its own (Run need not run) and looks without changing anything. It ends with ctx, with what was found until then.
+// Inspect dials a connection of its own (Run need not run) and looks without changing anything but for a queue cq.doctor.RANDOM,
+// exclusive to that connection, by which it asks for permissions. It ends with ctx, with what was found until then.
 func (b *Broker) Inspect(ctx context.Context, wish Wish) []Finding {
 	s, err := dial(ctx, &b.cfg, &b.target, "doctor")
 	if err != nil {
@@ -56,6 +58,7 @@ func (b *Broker) Inspect(ctx context.Context, wish Wish) []Finding {
 	i := &inspection{calls: &control{session: s}}
 	defer i.calls.close()
 	i.connection(s)
+	i.rights(ctx, wish)
 	for _, source := range wish.Sources {
 		i.source(ctx, source)
 	}
@@ -63,7 +66,7 @@ func (b *Broker) Inspect(ctx context.Context, wish Wish) []Finding {
 		i.exchange(ctx, name, "")
 	}
 	i.lock(ctx, fmt.Sprintf("cq.owner.%s.%d", b.cfg.Site, wish.Publisher))
-	i.unseen()
+	i.unseen(wish)
 	return i.found
 }
 
@@ -187,9 +190,12 @@ func (i *inspection) lock(ctx context.Context, name string) {
 }
 
 // unseen says what AMQP does not show.
-func (i *inspection) unseen() {
-	i.add("permissions", Unseen, "the right to declare cq.*, to read the source exchanges and to write to the destination exchanges shows when it is used",
-		"rabbitmqctl list_permissions -p VHOST; if it lacks: "+fixPermissions)
+func (i *inspection) unseen(wish Wish) {
+	drains := slices.ContainsFunc(wish.Sources, func(s federation.Source) bool { return s.Exchange == "" })
+	if drains || slices.Contains(wish.Exchanges, "") {
+		i.add("other permissions", Unseen, "the right to read a queue that is only drained, and to write to the default exchange, shows when it is used",
+			"rabbitmqctl list_permissions -p VHOST; if it lacks: "+fixPermissions)
+	}
 	i.add("policies and arguments", Unseen, "a message TTL, a maximum length (drop-head loses messages after their confirm), a delivery limit on a quorum queue, an expiry of the queue",
 		"rabbitmqctl list_queues name durable arguments policy effective_policy_definition; leave cq.* out of such policies; x-delivery-limit -1 on quorum sources")
 	i.add("consumer timeout", Unseen, "the router acks within seconds; a consumer_timeout below a minute would still close its channels",

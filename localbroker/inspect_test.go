@@ -37,10 +37,18 @@ func TestInspectFindsWhatAMQPShowsAndSaysWhatItDoesNot(t *testing.T) {
 			"connection": "good", `exchange "orders"`: "good", `exchange "made"`: "good", `exchange "absent"`: "broken",
 			`queue "cq.out.good"`: "good", `queue "cq.out.short"`: "unsafe", `queue "cq.out.fresh"`: "good",
 			`queue "legacy"`: "good", `queue "shared"`: "unseen", `queue "gone"`: "broken",
-			`owner lock "cq.owner.ams.0"`: "good", "permissions": "unseen", "policies and arguments": "unseen", "consumer timeout": "unseen",
+			`owner lock "cq.owner.ams.0"`: "good",
+			"permission to declare cq.*":  "good", "permission to read cq.*": "good", `permission to bind cq.* to exchange "orders"`: "good",
+			`permission to publish to exchange "orders"`: "good", "other permissions": "unseen",
+			"policies and arguments": "unseen", "consumer timeout": "unseen",
 		}
 		if diff := cmp.Diff(want, levels); diff != "" {
 			t.Fatal(diff)
+		}
+		for _, queue := range w.broker.Queues() {
+			if strings.HasPrefix(queue.Name, "cq.doctor.") {
+				t.Errorf("%s is left", queue.Name)
+			}
 		}
 		for _, name := range []string{"cq.out.fresh", "gone", "cq.owner.ams.0"} {
 			if _, exists := w.broker.Queue(name); exists {

@@ -369,7 +369,9 @@ func TestRealInspectSeesWithoutChanging(t *testing.T) {
 	for subject, want := range map[string]localbroker.Level{
 		"connection": localbroker.Good, fmt.Sprintf("exchange %q", r.name): localbroker.Good, `exchange "no.such.exchange"`: localbroker.Broken,
 		fmt.Sprintf("queue %q", r.source().Queue): localbroker.Unsafe, `queue "no.such.queue"`: localbroker.Broken,
-		fmt.Sprintf("owner lock %q", "cq.owner."+r.name+".0"): localbroker.Good, "permissions": localbroker.Unseen,
+		fmt.Sprintf("owner lock %q", "cq.owner."+r.name+".0"): localbroker.Good, "permission to declare cq.*": localbroker.Good,
+		fmt.Sprintf("permission to bind cq.* to exchange %q", r.name): localbroker.Good, fmt.Sprintf("permission to publish to exchange %q", r.name): localbroker.Good,
+		"other permissions": localbroker.Unseen,
 	} {
 		if levels[subject] != want {
 			t.Errorf("%s: %v, want %v", subject, levels[subject], want)

@@ -60,8 +60,9 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Look at everything that the router needs, and say how to mend it",
 		Long: `Look at the router's file, data folder, certificates, store, topology, broker (login, permissions, preconditions of
-the queues), UDP port and UDP buffers, without changing anything. It works before the router was ever started and beside a
-running one. It ends with code 0 when nothing is broken or unsafe, with 1 otherwise; what is only slow, or cannot be seen
+the queues), UDP port and UDP buffers, without changing anything; at the broker it asks for its permissions with a queue
+of its own, cq.doctor.*, that is gone with its connection. It works before the router was ever started and beside a running
+one. It ends with code 0 when nothing is broken or unsafe, with 1 otherwise; what is only slow, or cannot be seen
 from here, does not count.`,
 		Example: `  cloudqueue doctor --config /etc/cloudqueue/router.yaml
   cloudqueue doctor -o json | jq '.[] | select(.level != "good")'`,
