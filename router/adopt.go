@@ -103,7 +103,7 @@ func (l *inLane) adopted(result federation.Adoption, mark federation.Journal) {
 		log.Warn("journal rebuilt from the origin: an earlier store of this site is lost, with what it had parked")
 		l.lost(mark)
 	case federation.AdoptedGap:
-		log.Warn("offsets passed: the origin gave them up, or this site was no member")
+		log.Warn("offsets passed: the origin abandoned them, or this site was no member")
 	case federation.AdoptRefused:
 		l.hold("the origin's answer to SYNC contradicts itself", "see the origin's books: cloudqueue books")
 		return

@@ -140,7 +140,7 @@ func (s *sender) take(link Link, at federation.Offset, b *federation.Batch, err 
 		s.sayMissing(federation.Span{First: at, Last: l.durable})
 		return nil, idleCheck
 	case err != nil:
-		s.say("held", fmt.Sprintf("the batch at offset %d cannot be read: %v", at, err), "repair the store, or give the offsets up: cloudqueue spool void")
+		s.say("held", fmt.Sprintf("the batch at offset %d cannot be read: %v", at, err), unreadFix(err))
 		return nil, idleCheck
 	case b.Header.First > at:
 		s.sayMissing(federation.Span{First: at, Last: b.Header.First - 1})
@@ -155,6 +155,14 @@ func (s *sender) take(link Link, at federation.Offset, b *federation.Batch, err 
 	s.window.Put(b.Header.Span(), len(b.Bytes()))
 	s.ledger.Sent(b.Header.Span(), time.Now())
 	return b, 0
+}
+
+// unreadFix is what helps against a batch that cannot be read.
+func unreadFix(err error) string {
+	if corrupt, ok := errors.AsType[*spool.CorruptError](err); ok {
+		return corrupt.Fix()
+	}
+	return "repair the disk, or the rights of the store's folder: cloudqueue doctor"
 }
 
 // due is the offset to send now, or 0 with how long to wait. What was given up counts as sent: the destination learns of it by SYNC.
@@ -249,7 +257,7 @@ func verdictFix(v federation.Verdict) string {
 	case federation.Conflict:
 		return "the origin's store was put back to an older state: stop its router and run: cloudqueue spool reseal"
 	case federation.Corrupt:
-		return "see the batch: cloudqueue spool cat; give it up: cloudqueue spool void"
+		return "see the batch: cloudqueue spool cat; abandon it: cloudqueue spool void"
 	case federation.Full:
 		return "give the destination's store more room"
 	case federation.UnknownCritical, federation.CodecUnknown:

@@ -20,7 +20,7 @@ func (r *Router) Void(ctx context.Context, q admin.VoidRequest) (*admin.VoidResu
 	}
 	out := &admin.VoidResult{Generation: gen, Messages: l.unreceipted(q)}
 	if out.Messages == 0 {
-		return nil, admin.Errorf(admin.Refused, "see what waits: cloudqueue status", "offsets %d to %d of %s are receipted: there is nothing to give up", q.First, q.Last, l.lane)
+		return nil, admin.Errorf(admin.Refused, "see what waits: cloudqueue status", "offsets %d to %d of %s are receipted: there is nothing to abandon", q.First, q.Last, l.lane)
 	}
 	if q.DryRun {
 		return out, nil
@@ -35,7 +35,7 @@ func (r *Router) Void(ctx context.Context, q admin.VoidRequest) (*admin.VoidResu
 		return nil, err
 	}
 	if len(voids.Voids) >= federation.MaxVoids {
-		return nil, admin.Errorf(admin.Refused, "give up longer spans", "lane %s has %d voids in this generation, as many as there can be", l.lane, len(voids.Voids))
+		return nil, admin.Errorf(admin.Refused, "abandon longer spans", "lane %s has %d voids in this generation, as many as there can be", l.lane, len(voids.Voids))
 	}
 	v := federation.Void{Span: federation.Span{First: q.First, Last: q.Last}, Reason: q.Reason, Who: q.Who, At: time.Now()}
 	for _, name := range q.Destinations {

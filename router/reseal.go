@@ -239,7 +239,7 @@ func (r *resealing) begin(ctx context.Context, first, last federation.Offset, q 
 		records = append(records, spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkVoid, Lane: r.lane, Generation: r.old.Generation}, Value: void.Encode()})
 	}
 	if len(r.lost.spans) > 0 {
-		what := fmt.Sprintf("reseal gave up %s of %s, generation %d, which cannot be read: %s", r.lost.text(), r.lane, r.old.Generation, q.Why)
+		what := fmt.Sprintf("reseal abandoned %s of %s, generation %d, which cannot be read: %s", r.lost.text(), r.lane, r.old.Generation, q.Why)
 		records = append(records, spool.AuditRecord{Who: q.Who, What: what, At: time.Now()})
 	}
 	if err := r.sp.Commit(ctx, records...); err != nil {

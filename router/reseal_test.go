@@ -124,7 +124,7 @@ func TestWhatCannotBeReadStopsAResealUntilItIsGivenUp(t *testing.T) {
 			t.Errorf("voids of the old generation: %+v, %v", voids, err)
 		}
 		if !slices.ContainsFunc(s.spool.Audits(), func(a spool.AuditRecord) bool {
-			return strings.Contains(a.What, "gave up 1 messages (2-2) of ams/orders")
+			return strings.Contains(a.What, "abandoned 1 messages (2-2) of ams/orders")
 		}) {
 			t.Errorf("audits %+v", s.spool.Audits())
 		}

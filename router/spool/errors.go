@@ -25,6 +25,7 @@ type CorruptError struct {
 	What    string
 	// Batch is the one that cannot be served; its Lane is zero when it is not known what the stretch held.
 	Batch federation.BatchName
+	Count uint32 // of its messages; 0 when that is not known
 	// Marks tells that journals, receipts and other marks may be lost: nothing of the spool can be trusted.
 	Marks bool
 }
@@ -51,12 +52,15 @@ func (e *CorruptError) Error() string {
 // Fix says what the admin can do.
 func (e *CorruptError) Fix() string {
 	switch {
+	case e.Count > 0:
+		first := uint64(e.Batch.First)
+		return fmt.Sprintf("put the segment back from a backup, or abandon the offsets: cloudqueue spool void %s %d-%d --reason corrupt", e.Batch.Lane, first, first+uint64(e.Count)-1)
 	case e.Batch.Lane != (federation.Lane{}):
-		return fmt.Sprintf("put the segment back from a backup, or give the offsets up: cloudqueue spool void %s FIRST-LAST --reason corrupt", e.Batch.Lane)
+		return fmt.Sprintf("put the segment back from a backup, or abandon the offsets: cloudqueue spool void %s FIRST-LAST --reason corrupt", e.Batch.Lane)
 	case e.Marks:
-		return "put the segment back from a backup, or, with the router stopped, give the stretch up: cloudqueue spool void --corrupt --why REASON, then cloudqueue spool new-id"
+		return "put the segment back from a backup, or, with the router stopped, abandon the stretch: cloudqueue spool void --corrupt --why REASON, then cloudqueue spool new-id"
 	}
-	return "put the segment back from a backup, or, with the router stopped, give the stretch up: cloudqueue spool void --corrupt --why REASON; until then lanes stop where something is missing"
+	return "put the segment back from a backup, or, with the router stopped, abandon the stretch: cloudqueue spool void --corrupt --why REASON; until then lanes stop where something is missing"
 }
 
 // Unwrap gives federation.ErrCorrupt.

@@ -77,7 +77,8 @@ func (s *Spool) first(ctx context.Context, key laneKey, from federation.Offset, 
 
 // conflict is two batches of one name with different bytes.
 func (s *Spool) conflict(key laneKey, g *segment, e extent) error {
-	return s.noteCorrupt(&CorruptError{Segment: g.number(), Offset: int64(e.position), What: "two different batches have one name", Batch: federation.BatchName{Lane: key.lane, Generation: key.generation, First: e.first}})
+	return s.noteCorrupt(&CorruptError{Segment: g.number(), Offset: int64(e.position), What: "two different batches have one name", Count: e.count,
+		Batch: federation.BatchName{Lane: key.lane, Generation: key.generation, First: e.first}})
 }
 
 // nothing is the answer when no batch stands at or after from: ErrNone, unless one should and what was lost may have held it.
@@ -126,7 +127,7 @@ func (s *Spool) batch(ctx context.Context, g *segment, key laneKey, e extent) (*
 		err = fmt.Errorf("it is batch %s: %w", b.Header.Name(), federation.ErrCorrupt)
 	}
 	if errors.Is(err, federation.ErrCorrupt) {
-		return nil, s.noteCorrupt(&CorruptError{Segment: g.number(), Offset: int64(e.position), What: err.Error(), Batch: name})
+		return nil, s.noteCorrupt(&CorruptError{Segment: g.number(), Offset: int64(e.position), What: err.Error(), Batch: name, Count: e.count})
 	}
 	return b, err
 }
