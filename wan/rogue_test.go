@@ -15,13 +15,14 @@ import (
 
 // rogue is a peer with a valid certificate that speaks as the story wants, frame by frame.
 type rogue struct {
-	w         *world
-	name      federation.SiteID
-	identity  *pki.Identity
-	transport *quic.Transport
-	qc        *quic.Conn
-	control   *quic.Stream
-	frames    *frameReader
+	w          *world
+	name       federation.SiteID
+	identity   *pki.Identity
+	transport  *quic.Transport
+	qc         *quic.Conn
+	control    *quic.Stream
+	frames     *frameReader
+	connection uint8 // of the link
 }
 
 func (w *world) rogue(name federation.SiteID, host string) *rogue {
@@ -69,7 +70,7 @@ func (r *rogue) openControl() *rogue {
 
 func (r *rogue) hello() federation.Hello {
 	return federation.Hello{MinVersion: 1, MaxVersion: 1, Federation: "example", Site: r.name, Router: "rogue", Store: federation.StoreID{9}, Born: time.Now().Truncate(time.Millisecond),
-		Epoch: 1, Boot: federation.BootID{9}, Now: time.Now().Truncate(time.Millisecond), LinkID: 7}
+		Epoch: 1, Boot: federation.BootID{9}, Now: time.Now().Truncate(time.Millisecond), LinkID: 7, Connection: r.connection}
 }
 
 // connect dials and goes through the hellos, so that the link is up at the other side.
