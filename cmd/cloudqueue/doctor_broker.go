@@ -46,14 +46,14 @@ func (d *doctor) wish() localbroker.Wish {
 }
 
 // exchangesOf are those that a route publishes to at a site, as far as the topology says it: a drained queue's messages bring
-// their own.
+// their own. A destination that is a queue has the default exchange, "".
 func exchangesOf(route topology.Route, at federation.SiteID) (names []string) {
 	for _, destination := range route.Destinations {
 		if destination.Site != at {
 			continue
 		}
 		name, _ := destination.Address(&federation.Message{Exchange: route.Source.Exchange})
-		if name != "" && route.OnMissingExchange.Declare == "" {
+		if route.OnMissingExchange.Declare == "" {
 			names = append(names, name)
 		}
 	}

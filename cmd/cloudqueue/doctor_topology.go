@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"cloudqueue/topology"
 )
@@ -16,7 +15,7 @@ func (d *doctor) checkTopology(ctx context.Context) []finding {
 	case errors.Is(err, topology.ErrMissing) && d.config.Etcd != nil:
 		return []finding{broken(part, "cloudqueue topology apply FILE", fmt.Errorf("%s holds no topology", name))}
 	case err != nil && d.config.Etcd != nil:
-		return []finding{d.withoutEtcd(part, err)}
+		return []finding{d.withoutEtcd(ctx, part, err)}
 	case err != nil:
 		return []finding{broken(part, "write it, or mend topology.file in the router's file", err)}
 	}
@@ -26,15 +25,6 @@ func (d *doctor) checkTopology(ctx context.Context) []finding {
 	}
 	d.document = document
 	return d.checkDocument(part, document)
-}
-
-// withoutEtcd tells a site that has a last good copy to go on with from one that waits.
-func (d *doctor) withoutEtcd(part string, err error) finding {
-	const fix = "see that etcd runs, and etcd in the router's file"
-	if _, missing := os.Stat(d.config.LastGoodTopology()); missing != nil {
-		return broken(part, fix, fmt.Errorf("%w; there is no last good copy yet: a router waits", err))
-	}
-	return atRisk(part, fix, "%v; a router goes on with its last good copy", err)
 }
 
 func (d *doctor) checkDocument(part string, document *topology.Document) []finding {
