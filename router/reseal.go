@@ -21,8 +21,8 @@ import (
 //
 // Nothing may run on the spool but its Run. After an error it is to be called again: each call begins generations of its
 // own, and what an earlier one left half done is given up with the generation that it belongs to.
-func Reseal(ctx context.Context, sp *spool.Spool, site federation.SiteID, q admin.ResealRequest) (*admin.ResealResult, error) {
-	out := &admin.ResealResult{}
+func Reseal(ctx context.Context, sp *spool.Spool, site federation.SiteID, q ResealRequest) (*ResealResult, error) {
+	out := &ResealResult{}
 	var bytes uint64
 	for key, value := range sp.Marks(federation.MarkLane) {
 		if key.Lane.Origin != site {
@@ -70,7 +70,7 @@ func noRoom(sp *spool.Spool, bytes uint64) error {
 }
 
 // forgetJournals ends every journal of the store: an empty value stands for none.
-func forgetJournals(sp *spool.Spool, q admin.ResealRequest) []spool.Record {
+func forgetJournals(sp *spool.Spool, q ResealRequest) []spool.Record {
 	records := []spool.Record{spool.AuditRecord{Who: q.Who, What: "reseal: " + q.Why, At: time.Now()}}
 	for key := range sp.Marks(federation.MarkJournal) {
 		records = append(records, spool.MarkRecord{Key: key})
@@ -124,8 +124,8 @@ func newResealing(sp *spool.Spool, lane federation.Lane, old federation.LaneMark
 }
 
 // run seals batch by batch, and at the end, in one group, begins the new generation and gives up what the old one held.
-func (r *resealing) run(ctx context.Context, q admin.ResealRequest) (admin.Resealed, error) {
-	out := admin.Resealed{Lane: r.lane.String(), Old: r.old.Generation, Generation: r.mark.Generation}
+func (r *resealing) run(ctx context.Context, q ResealRequest) (Resealed, error) {
+	out := Resealed{Lane: r.lane.String(), Old: r.old.Generation, Generation: r.mark.Generation}
 	first := r.last + 1
 	for _, done := range r.receipts {
 		first = min(first, done+1)
@@ -154,7 +154,7 @@ func (r *resealing) run(ctx context.Context, q admin.ResealRequest) (admin.Resea
 
 // seal seals the batch that holds an offset, and tells how many entries it has and which is its last. An offset that cannot be
 // read is noted as lost.
-func (r *resealing) seal(ctx context.Context, at, next federation.Offset, q admin.ResealRequest) (n, last federation.Offset, err error) {
+func (r *resealing) seal(ctx context.Context, at, next federation.Offset, q ResealRequest) (n, last federation.Offset, err error) {
 	b, err := r.sp.Read(ctx, r.lane, r.old.Generation, at)
 	if err == nil && b.Header.First > at {
 		err = spool.ErrNone
@@ -231,7 +231,7 @@ func (r *resealing) excluded(b *federation.Batch, before uint64, at federation.O
 	return bits
 }
 
-func (r *resealing) begin(ctx context.Context, first, last federation.Offset, q admin.ResealRequest) error {
+func (r *resealing) begin(ctx context.Context, first, last federation.Offset, q ResealRequest) error {
 	records := []spool.Record{laneRecord(r.lane, r.mark),
 		spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkLaneHigh, Lane: r.lane, Generation: r.mark.Generation}, Value: federation.LaneHigh{LastAssigned: last}.Encode()}}
 	if first <= r.last {

@@ -19,16 +19,16 @@ import (
 )
 
 // reseal gives the store of a stopped router a new identity and seals its lanes again.
-func (s *story) reseal() *admin.ResealResult {
+func (s *story) reseal() *ResealResult {
 	s.t.Helper()
-	result, err := s.tryReseal(admin.ResealRequest{Who: "test", Why: "put back"})
+	result, err := s.tryReseal(ResealRequest{Who: "test", Why: "put back"})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return result
 }
 
-func (s *story) tryReseal(q admin.ResealRequest) (*admin.ResealResult, error) {
+func (s *story) tryReseal(q ResealRequest) (*ResealResult, error) {
 	s.t.Helper()
 	s.disk.NewID(time.Now())
 	store, err := s.disk.Open()
@@ -101,7 +101,7 @@ func TestWhatCannotBeReadStopsAResealUntilItIsGivenUp(t *testing.T) {
 		s.spoil("second, which will be spoiled")
 		time.Sleep(time.Second)
 
-		q := admin.ResealRequest{Who: "test", Why: "put back"}
+		q := ResealRequest{Who: "test", Why: "put back"}
 		var refused *admin.Error
 		if _, err := s.tryReseal(q); !errors.As(err, &refused) || refused.Code != admin.Refused ||
 			!strings.Contains(refused.Message, "ams/orders: 1 messages (2-2)") || !strings.Contains(refused.Fix, "reseal --void") {
@@ -139,7 +139,7 @@ func TestAMissingSegmentStopsAReseal(t *testing.T) {
 		time.Sleep(time.Second)
 
 		var refused *admin.Error
-		if _, err := s.tryReseal(admin.ResealRequest{Who: "test", Why: "put back"}); !errors.As(err, &refused) || !strings.Contains(refused.Message, "(1-1)") {
+		if _, err := s.tryReseal(ResealRequest{Who: "test", Why: "put back"}); !errors.As(err, &refused) || !strings.Contains(refused.Message, "(1-1)") {
 			t.Errorf("%v, want offset 1 named", err)
 		}
 	})
@@ -222,7 +222,7 @@ func TestAResealNamesWhatWasAssignedBehindTheLastBatchThatIsLeft(t *testing.T) {
 		s.end()
 		time.Sleep(time.Second)
 
-		_, err := s.tryReseal(admin.ResealRequest{Who: "test", Why: "put back"})
+		_, err := s.tryReseal(ResealRequest{Who: "test", Why: "put back"})
 
 		if err == nil || !strings.Contains(err.Error(), "ams/orders: 2 messages (2-3)") {
 			t.Errorf("%v", err)

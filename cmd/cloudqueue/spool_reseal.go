@@ -6,12 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"cloudqueue/router/admin"
+	"cloudqueue/router"
 	"cloudqueue/router/site"
 )
 
 func (a *app) spoolReseal() *cobra.Command {
-	request := admin.ResealRequest{}
+	request := router.ResealRequest{}
 	var yes bool
 	c := &cobra.Command{
 		Use:   "reseal",
@@ -50,7 +50,7 @@ Without --yes it only says what would be sealed again, and ends with code 4.`,
 	return c
 }
 
-func (a *app) showReseal(result *admin.ResealResult) error {
+func (a *app) showReseal(result *router.ResealResult) error {
 	if err := a.print(result, func(w io.Writer) {
 		g := newGrid("LANE", ">GENERATION", ">NEW GENERATION", ">MESSAGES", "ABANDONED")
 		for _, l := range result.Lanes {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"cloudqueue/router"
 	"cloudqueue/router/admin"
 	"cloudqueue/router/site"
 	"cloudqueue/router/spool"
@@ -159,7 +160,7 @@ func (m *member) reseal() {
 	if err != nil {
 		m.world.t.Fatal(err)
 	}
-	if _, err := site.Reseal(m.world.t.Context(), cfg, admin.ResealRequest{Who: "test", Why: "put back"}, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := site.Reseal(m.world.t.Context(), cfg, router.ResealRequest{Who: "test", Why: "put back"}, slog.New(slog.DiscardHandler)); err != nil {
 		m.world.t.Fatal(err)
 	}
 }

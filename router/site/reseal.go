@@ -17,7 +17,7 @@ import (
 // Reseal gives the store of a stopped router a new identity and makes it fit for use: what has no receipt is sealed again,
 // flagged. It is the way out of "store rewound" and of "store cloned". A dry run only reads. An error that is a refusal is
 // an *admin.Error; it has changed nothing.
-func Reseal(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slog.Logger) (*admin.ResealResult, error) {
+func Reseal(ctx context.Context, cfg *Config, q router.ResealRequest, log *slog.Logger) (*router.ResealResult, error) {
 	if result, err := resealDry(ctx, cfg, q, log); err != nil || q.DryRun { // what is refused leaves the store as it is, with its id
 		return result, err
 	}
@@ -35,7 +35,7 @@ func Reseal(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slog.L
 }
 
 // reseal works with nothing but the spool running, and closes it.
-func (s *Site) reseal(ctx context.Context, q admin.ResealRequest) (*admin.ResealResult, error) {
+func (s *Site) reseal(ctx context.Context, q router.ResealRequest) (*router.ResealResult, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	wait := s.runStore(ctx, stop)
@@ -50,7 +50,7 @@ func resealing(cfg *Config, log *slog.Logger) spool.Config {
 	return c
 }
 
-func resealDry(ctx context.Context, cfg *Config, q admin.ResealRequest, log *slog.Logger) (*admin.ResealResult, error) {
+func resealDry(ctx context.Context, cfg *Config, q router.ResealRequest, log *slog.Logger) (*router.ResealResult, error) {
 	dir, err := localdir.Open(cfg.Store.Dir)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cloudqueue/federation"
+	"cloudqueue/router"
 	"cloudqueue/router/admin"
 	"cloudqueue/router/site"
 	"cloudqueue/router/spool"
@@ -62,7 +63,7 @@ func TestARefusedResealLeavesTheStoreItsID(t *testing.T) {
 	}
 
 	cfg := &site.Config{Site: "ams", Store: site.StoreConfig{Dir: folder}}
-	q := admin.ResealRequest{Who: "test", Why: "put back"}
+	q := router.ResealRequest{Who: "test", Why: "put back"}
 	var refused *admin.Error
 	if _, err := site.Reseal(t.Context(), cfg, q, slog.New(slog.DiscardHandler)); !errors.As(err, &refused) || refused.Code != admin.Refused {
 		t.Errorf("%v, want a refusal", err)

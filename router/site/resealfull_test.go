@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cloudqueue/federation"
+	"cloudqueue/router"
 	"cloudqueue/router/admin"
 	"cloudqueue/router/site"
 	"cloudqueue/router/spool"
@@ -38,7 +39,7 @@ func TestAResealThatHasTooLittleRoomSaysSoBeforeItBeginsAndWhatToType(t *testing
 	}
 	write(t, folder, records...)
 	cfg := &site.Config{Site: "ams", Store: site.StoreConfig{Dir: folder, Quota: 16 << 20, SegmentSize: 1 << 20}}
-	q := admin.ResealRequest{Who: "test", Why: "put back"}
+	q := router.ResealRequest{Who: "test", Why: "put back"}
 
 	var refused *admin.Error
 	_, err = site.Reseal(t.Context(), cfg, q, slog.New(slog.DiscardHandler))
