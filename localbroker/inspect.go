@@ -191,9 +191,9 @@ func (i *inspection) lock(ctx context.Context, name string) {
 
 // unseen says what AMQP does not show.
 func (i *inspection) unseen(wish Wish) {
-	drains := slices.ContainsFunc(wish.Sources, func(s federation.Source) bool { return s.Exchange == "" })
-	if drains || slices.Contains(wish.Exchanges, "") {
-		i.add("other permissions", Unseen, "the right to read a queue that is only drained, and to write to the default exchange, shows when it is used",
+	unasked := slices.ContainsFunc(wish.Sources, func(s federation.Source) bool { return s.Exchange == "" || s.Declare != "" })
+	if unasked || slices.Contains(wish.Exchanges, "") {
+		i.add("other permissions", Unseen, "the right to read a queue that is only drained, to declare an exchange that a route declares, and to write to the default exchange, shows when it is used",
 			"rabbitmqctl list_permissions -p VHOST; if it lacks: "+fixPermissions)
 	}
 	i.add("policies and arguments", Unseen, "a message TTL, a maximum length (drop-head loses messages after their confirm), a delivery limit on a quorum queue, an expiry of the queue",
