@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool/localdir"
@@ -135,4 +136,51 @@ func fill(path string) error {
 		_, err = f.Write(make([]byte, 4096))
 	}
 	return errors.Join(err, f.Close())
+}
+
+func TestADestinationWhoseDiskIsFullSaysSoAndLosesNothingAndResumes(t *testing.T) {
+	w := newWorld(t, "ams", "nyc")
+	w.apply(twoSites)
+	ams, nyc := w.sites["ams"], w.sites["nyc"]
+	mounted := nyc.onSmallDisk(32 << 20)
+	ams.declare("orders", "")
+	nyc.declare("orders", "")
+	nyc.bindQueue("in", "orders.new", "orders")
+	ams.start()
+	nyc.start()
+	ams.bound("cq.out.orders")
+	ams.publish("orders", 1, 10)
+	ams.receipted("ams/orders", 10)
+
+	ballast := filepath.Join(mounted, "ballast")
+	if err := fill(ballast); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	ams.publish("orders", 11, 500)
+	ams.publishOne("orders", "orders.unbound", amqp.Publishing{Body: make([]byte, 1<<20)}) // marks have a reserve, the parking has none
+	ams.publish("orders", 501, 1000)
+	eventually(t, "the destination says that its store has no space, and what to do; the origin keeps what is not receipted", func() bool {
+		st, l := nyc.status().Store, ams.laneOut("ams/orders")
+		return (st.State == admin.Unwell || st.State == admin.Full) && st.Reason != "" && strings.Contains(st.Fix, "make room") && l.LastAssigned == 1001 && l.StoredMessages > 0
+	})
+	if l := nyc.laneIn("ams/orders"); l.Done > 500 || l.Parked != 0 {
+		t.Errorf("done %d, with %d parked on a full disk", l.Done, l.Parked)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+
+	ams.receipted("ams/orders", 1001)
+	if p := nyc.parked(1); p[0].Offset != 501 {
+		t.Errorf("parked: %+v", p)
+	}
+	if diff := cmp.Diff(numbered(1, 1000), firsts(nyc.bodies("in"))); diff != "" {
+		t.Errorf("at nyc (-want +got):\n%s", diff)
+	}
+	unrepeated(t, nyc.bodies("in"))
+	eventually(t, "status is well again", func() bool {
+		return nyc.status().Store.State == admin.Running && nyc.laneIn("ams/orders").State == admin.Running
+	})
+	ams.balanced()
+	nyc.balanced()
 }

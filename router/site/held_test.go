@@ -23,7 +23,7 @@ func TestAMissingExchangeHoldsTheLaneUntilItIsDeclared(t *testing.T) {
 	ams.publish("orders", 1, 10)
 	eventually(t, "the lane is held, and says what to do", func() bool {
 		l := nyc.laneIn("ams/orders")
-		return l.State == "held" && l.Reason != "" && l.Fix != ""
+		return l.State == admin.Held && strings.Contains(l.Reason, `exchange "orders" does not exist`) && strings.Contains(l.Fix, "on-missing-exchange")
 	})
 	nyc.declare("orders", "in")
 
@@ -31,14 +31,17 @@ func TestAMissingExchangeHoldsTheLaneUntilItIsDeclared(t *testing.T) {
 	if diff := cmp.Diff(numbered(1, 10), nyc.bodies("in")); diff != "" {
 		t.Errorf("at nyc (-want +got):\n%s", diff)
 	}
+	ams.balanced()
+	nyc.balanced()
 }
 
 func TestAnAlarmOfTheDestinationsBrokerHoldsAndResumes(t *testing.T) {
 	ams, nyc := running(t, twoSites, "#")
 	nyc.broker.SetAlarm(true)
 	ams.publish("orders", 1, 100)
-	eventually(t, "status says that something waits for the broker", func() bool {
-		return nyc.status().Broker.State == "alarm" || nyc.laneIn("ams/orders").State == "held"
+	eventually(t, "broker and lane say that the alarm holds them, and what to do", func() bool {
+		b, l := nyc.status().Broker, nyc.laneIn("ams/orders")
+		return alarmed(b.Condition) && alarmed(l.Condition)
 	})
 	nyc.broker.SetAlarm(false)
 
@@ -47,6 +50,34 @@ func TestAnAlarmOfTheDestinationsBrokerHoldsAndResumes(t *testing.T) {
 		t.Errorf("at nyc (-want +got):\n%s", diff)
 	}
 	unrepeated(t, nyc.bodies("in"))
+	ams.balanced()
+	nyc.balanced()
+}
+
+// alarmed tells whether a part is held by the broker's alarm and says what to do.
+func alarmed(c admin.Condition) bool {
+	return c.State == admin.Held && strings.Contains(c.Reason, "alarm") && strings.Contains(c.Fix, "rabbitmq-diagnostics alarms")
+}
+
+func TestAnAlarmOfTheOriginsBrokerHoldsNothingThatIsInItAlready(t *testing.T) {
+	ams, nyc := running(t, twoSites, "#")
+	ams.stopRouter()
+	ams.publish("orders", 1, 100)
+	ams.broker.SetAlarm(true) // publishers wait, consumers do not, and the router's owner lock is no publish
+	ams.start()
+
+	ams.receipted("ams/orders", 100)
+	ams.broker.SetAlarm(false)
+	ams.publish("orders", 101, 200)
+	ams.receipted("ams/orders", 200)
+	if diff := cmp.Diff(numbered(1, 200), nyc.bodies("in")); diff != "" {
+		t.Errorf("at nyc (-want +got):\n%s", diff)
+	}
+	if l := ams.laneOut("ams/orders"); l.State != admin.Running || l.IngestDuplicates != 0 {
+		t.Errorf("lane %+v, %d taken twice", l.Condition, l.IngestDuplicates)
+	}
+	ams.balanced()
+	nyc.balanced()
 }
 
 func TestALaneThatTheDestinationsTopologyDoesNotHaveYetIsHeldAndResumes(t *testing.T) {
