@@ -8,7 +8,7 @@ import (
 )
 
 // collect waits for a first delivery and takes more until the batch is full, the lane has lingered, or nothing waits.
-func (in *ingest) collect(ctx context.Context) ([]taken, error) {
+func (in *ingest) collect(ctx context.Context) ([]takenDelivery, error) {
 	c := newCollection(in)
 	select {
 	case d := <-in.taken:
@@ -41,14 +41,14 @@ func (in *ingest) collect(ctx context.Context) ([]taken, error) {
 }
 
 // taken is a delivery with the time at which it came.
-type taken struct {
+type takenDelivery struct {
 	federation.Delivery
 	at time.Time
 }
 
 type collection struct {
 	in    *ingest
-	list  []taken
+	list  []takenDelivery
 	bytes int
 }
 
@@ -81,6 +81,6 @@ func (c *collection) add(d federation.Delivery) {
 		c.list, c.bytes = c.list[:0], 0
 		in.lastSeen = d.Tag.Incarnation
 	}
-	c.list = append(c.list, taken{d, time.Now()})
+	c.list = append(c.list, takenDelivery{d, time.Now()})
 	c.bytes += d.Message.Size()
 }

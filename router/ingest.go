@@ -114,7 +114,7 @@ func (in *ingest) seal(ctx context.Context) error {
 }
 
 // submit seals and hands to the store. A full store pauses the lane: nothing was numbered, the broker keeps the messages.
-func (in *ingest) submit(ctx context.Context, list []taken) error {
+func (in *ingest) submit(ctx context.Context, list []takenDelivery) error {
 	sealed, err := in.seals.seal(list, in.current())
 	if errors.Is(err, federation.ErrTooLarge) && len(list) > 1 { // together; each by itself fits, or is parked
 		return in.submitHalves(ctx, list)
@@ -144,7 +144,7 @@ func (in *ingest) submit(ctx context.Context, list []taken) error {
 }
 
 // submitHalves finds the message that is too large: what came before it goes on, and it is the queue's first when it is refused.
-func (in *ingest) submitHalves(ctx context.Context, list []taken) error {
+func (in *ingest) submitHalves(ctx context.Context, list []takenDelivery) error {
 	half := len(list) / 2
 	if err := in.submit(ctx, list[:half]); err != nil {
 		return err

@@ -37,9 +37,9 @@ func TestWhatCameBeforeAMessageThatTheStoreCannotTakeGoesOn(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		l := s.opened()
 		in := s.router.out[orders].in
-		var list []taken
+		var list []takenDelivery
 		for i, body := range []string{"a", "b", strings.Repeat("0", 20<<20), "c"} {
-			list = append(list, taken{federation.Delivery{Tag: federation.Tag{Incarnation: 1, Number: uint64(i + 1)}, Message: federation.Message{Exchange: "orders", RoutingKey: "k", Body: []byte(body)}}, time.Now()})
+			list = append(list, takenDelivery{federation.Delivery{Tag: federation.Tag{Incarnation: 1, Number: uint64(i + 1)}, Message: federation.Message{Exchange: "orders", RoutingKey: "k", Body: []byte(body)}}, time.Now()})
 		}
 		in.lastSeen = 1
 

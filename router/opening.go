@@ -71,7 +71,7 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 	}
 	s.opened = true
 	s.goTo(d.NextWanted, int(d.Window))
-	if s.lane.voidsAbove(d.NextWanted) {
+	if s.lane.voidsAboveLocked(d.NextWanted) {
 		s.tellVoids()
 	}
 	s.poke()

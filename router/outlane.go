@@ -17,7 +17,7 @@ type outLane struct {
 	r    *Router
 	lane federation.Lane
 
-	// mu guards what follows; ingest, the senders, the receipts and status meet here.
+	// mu guards what follows; ingest, the senders, the receipts and status meet here. Methods that end in Locked are called with it held.
 	mu      sync.Mutex
 	mark    federation.LaneMark
 	next    federation.Offset // the next to assign; moved by ingest alone
@@ -40,21 +40,8 @@ type outLane struct {
 // openOutLane finds the lane in the store or begins it, with its LANE mark durable: a join is told only afterwards (4.2).
 func openOutLane(ctx context.Context, r *Router, lane federation.Lane, dests []federation.Destination) (*outLane, error) {
 	l := &outLane{r: r, lane: lane, class: defaultClass, receiptWake: make(chan struct{}, 1)}
-	value, known := r.cfg.Spool.Mark(federation.MarkKey{Kind: federation.MarkLane, Lane: lane})
-	if known {
-		mark, err := federation.ParseLaneMark(value)
-		if err != nil {
-			return nil, fmt.Errorf("lane %s: mark: %w", lane, err)
-		}
-		l.mark = mark
-		if born := federation.Generation(r.identity.Born.UnixMilli()); mark.Generation < born {
-			return nil, fmt.Errorf("lane %s is of generation %d, and the store got a new identity at %d: run: cloudqueue spool reseal", lane, mark.Generation, born)
-		}
-	} else {
-		l.mark = r.firstMark(dests)
-		if err := r.cfg.Spool.Commit(ctx, laneRecord(lane, l.mark)); err != nil {
-			return nil, fmt.Errorf("lane %s: begin: %w", lane, err)
-		}
+	if err := l.findOrBegin(ctx, dests); err != nil {
+		return nil, err
 	}
 	if err := l.restore(); err != nil {
 		return nil, err
@@ -67,6 +54,28 @@ func openOutLane(ctx context.Context, r *Router, lane federation.Lane, dests []f
 		l.senders = append(l.senders, s)
 	}
 	return l, nil
+}
+
+// findOrBegin reads the lane's mark, or makes the first one durable.
+func (l *outLane) findOrBegin(ctx context.Context, dests []federation.Destination) error {
+	r := l.r
+	value, known := r.cfg.Spool.Mark(federation.MarkKey{Kind: federation.MarkLane, Lane: l.lane})
+	if !known {
+		l.mark = r.firstMark(dests)
+		if err := r.cfg.Spool.Commit(ctx, laneRecord(l.lane, l.mark)); err != nil {
+			return fmt.Errorf("lane %s: begin: %w", l.lane, err)
+		}
+		return nil
+	}
+	mark, err := federation.ParseLaneMark(value)
+	if err != nil {
+		return fmt.Errorf("lane %s: mark: %w", l.lane, err)
+	}
+	if born := federation.Generation(r.identity.Born.UnixMilli()); mark.Generation < born {
+		return fmt.Errorf("lane %s is of generation %d, and the store got a new identity at %d: run: cloudqueue spool reseal", l.lane, mark.Generation, born)
+	}
+	l.mark = mark
+	return nil
 }
 
 func (r *Router) firstMark(dests []federation.Destination) federation.LaneMark {
@@ -112,8 +121,8 @@ func voidedFor(voids []federation.Void, d federation.Destination, at federation.
 	return last, ok
 }
 
-// voidsAbove tells whether something at or above an offset was given up. Callers hold mu.
-func (l *outLane) voidsAbove(at federation.Offset) bool {
+// voidsAboveLocked tells whether something at or above an offset was given up.
+func (l *outLane) voidsAboveLocked(at federation.Offset) bool {
 	return slices.ContainsFunc(l.voids, func(v federation.Void) bool { return v.Span.Last >= at })
 }
 
@@ -143,7 +152,7 @@ func (l *outLane) committed(b *federation.Batch) {
 	l.tail = append(l.tail, b)
 	l.tailLen += len(b.Bytes())
 	for l.tailLen > l.r.cfg.TailBytes && len(l.tail) > 1 {
-		l.dropOldest()
+		l.dropOldestLocked()
 	}
 	senders := l.senders
 	l.mu.Unlock()
@@ -152,7 +161,7 @@ func (l *outLane) committed(b *federation.Batch) {
 	}
 }
 
-func (l *outLane) dropOldest() {
+func (l *outLane) dropOldestLocked() {
 	l.tailLen -= len(l.tail[0].Bytes())
 	l.tail[0] = nil
 	l.tail = l.tail[1:]
@@ -186,7 +195,7 @@ func (l *outLane) forget() {
 		upTo = min(upTo, s.ledger.Forgettable())
 	}
 	for len(l.tail) > 0 && l.tail[0].Header.Last() <= upTo {
-		l.dropOldest()
+		l.dropOldestLocked()
 	}
 	gen := l.mark.Generation
 	l.mu.Unlock()

@@ -89,7 +89,7 @@ func (l *outLane) keepReceipts(ctx context.Context) error {
 }
 
 // kept is what one commit makes durable for one sender.
-type kept struct {
+type receiptWork struct {
 	s       *sender
 	receipt federation.Receipt
 	has     bool
@@ -99,7 +99,7 @@ type kept struct {
 }
 
 func (l *outLane) keep(ctx context.Context) error {
-	var all []kept
+	var all []receiptWork
 	var records []spool.Record
 	l.mu.Lock()
 	for _, s := range l.senders {
@@ -132,8 +132,8 @@ func (l *outLane) keep(ctx context.Context) error {
 }
 
 // gather takes what waits for a commit. Callers hold lane.mu.
-func (s *sender) gather(now time.Time) kept {
-	k := kept{s: s, asked: s.asked}
+func (s *sender) gather(now time.Time) receiptWork {
+	k := receiptWork{s: s, asked: s.asked}
 	s.asked = nil
 	if k.asked != nil {
 		k.fenced = s.ledger.Ask(k.asked.req.Store, k.asked.req.Born, now) == federation.AskFenced
@@ -144,7 +144,7 @@ func (s *sender) gather(now time.Time) kept {
 }
 
 // records are the marks that are not durable as they stand. Callers hold lane.mu.
-func (k kept) records(l *outLane) []spool.Record {
+func (k receiptWork) records(l *outLane) []spool.Record {
 	key := federation.MarkKey{Lane: l.lane, Generation: l.mark.Generation, Dest: k.s.dest}
 	var out []spool.Record
 	if k.s.ledger.DestChanged() {
@@ -159,7 +159,7 @@ func (k kept) records(l *outLane) []spool.Record {
 }
 
 // settle notes what is durable. Callers hold lane.mu.
-func (k kept) settle() {
+func (k receiptWork) settle() {
 	k.s.ledger.SettleDest(k.stores)
 	if k.has {
 		k.s.ledger.Settle(k.receipt.Done)
@@ -168,7 +168,7 @@ func (k kept) settle() {
 
 // syncAnswer tells durable facts alone (4.2). When a receipt came in during the commit, the answer waits for the next one.
 // Callers hold lane.mu.
-func (l *outLane) syncAnswer(k kept) (federation.Sync, bool) {
+func (l *outLane) syncAnswer(k receiptWork) (federation.Sync, bool) {
 	s, req := k.s, k.asked.req
 	out := federation.Sync{Nonce: req.Nonce, Lane: l.lane, Generation: l.mark.Generation, Destination: s.dest, LastAssigned: l.durable,
 		FirstRetained: s.ledger.Settled() + 1, OriginStore: l.r.identity.Store}

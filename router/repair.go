@@ -14,7 +14,7 @@ import (
 // Void gives offsets of a lane that begins here up for ever, with the admin's word in the log: the only way but a receipt
 // by which the origin forgets. The destinations learn of it by SYNC.
 func (r *Router) Void(ctx context.Context, q admin.VoidRequest) (*admin.VoidResult, error) {
-	l, gen, err := r.voided(q)
+	l, gen, err := r.voidTarget(q)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (l *outLane) unreceipted(q admin.VoidRequest) uint64 {
 	return above(federation.Span{First: q.First, Last: q.Last}, done)
 }
 
-func (r *Router) voided(q admin.VoidRequest) (*outLane, federation.Generation, error) {
+func (r *Router) voidTarget(q admin.VoidRequest) (*outLane, federation.Generation, error) {
 	lane, err := federation.ParseLane(q.Lane)
 	if err != nil {
 		return nil, 0, admin.Errorf(admin.BadRequest, "lanes look like ams/orders: cloudqueue status", "%v", err)

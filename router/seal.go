@@ -35,7 +35,7 @@ type sealed struct {
 
 // seal makes a batch of deliveries. A message that is not for any destination, or that no batch takes, leaves a
 // tombstone in its place: it never stops the others. The error is about their sum.
-func (s *sealer) seal(list []taken, route topology.Route) (sealed, error) {
+func (s *sealer) seal(list []takenDelivery, route topology.Route) (sealed, error) {
 	now, dests := time.Now(), s.lane.destinations()
 	out := sealed{dups: s.dups}
 	entries, buried := make([]federation.Entry, len(list)), make([]string, len(list))
@@ -127,7 +127,7 @@ func parksAtOrigin(reason string) bool {
 
 // entry is what is sealed of a delivery. Properties that cannot be read are carried as they are: the destination parks
 // them with its reason.
-func (s *sealer) entry(t taken, now time.Time) federation.Entry {
+func (s *sealer) entry(t takenDelivery, now time.Time) federation.Entry {
 	e := federation.Entry{Age: now.Sub(t.at).Truncate(time.Millisecond), TTL: federation.NoTTL, Message: t.Message}
 	if t.Redelivered {
 		e.Flags |= federation.EntryDuplicate

@@ -168,10 +168,10 @@ func TestAMessageThatNoBatchTakesIsParkedAndNeverHoldsItsLane(t *testing.T) {
 func TestMessagesThatAreTooLargeTogetherAreSealedApart(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		l := s.opened()
-		var list []taken
+		var list []takenDelivery
 		for i, size := range []int{1, 12 << 20, 12 << 20, 1} {
 			tag := federation.Tag{Incarnation: 1, Number: uint64(i + 1)}
-			list = append(list, taken{federation.Delivery{Tag: tag, Message: federation.Message{Exchange: "orders", Body: make([]byte, size)}}, time.Now()})
+			list = append(list, takenDelivery{federation.Delivery{Tag: tag, Message: federation.Message{Exchange: "orders", Body: make([]byte, size)}}, time.Now()})
 		}
 		in := s.router.out[orders].in
 		if err := in.submit(t.Context(), list); err != nil { // its own goroutine waits for messages
