@@ -136,14 +136,8 @@ func (s *sender) take(link Link, at federation.Offset, b *federation.Batch, err 
 		return nil, 0 // it is not wanted any more: look again
 	case errors.Is(err, context.Canceled), b == nil && err == nil:
 		return nil, idleCheck
-	case errors.Is(err, spool.ErrNone):
-		s.sayMissing(federation.Span{First: at, Last: l.durable})
-		return nil, idleCheck
-	case err != nil:
-		s.say("held", fmt.Sprintf("the batch at offset %d cannot be read: %v", at, err), unreadFix(err))
-		return nil, idleCheck
-	case b.Header.First > at:
-		s.sayMissing(federation.Span{First: at, Last: b.Header.First - 1})
+	case err != nil || b.Header.First > at:
+		s.sayUnread(at, b, err)
 		return nil, idleCheck
 	case !slices.Contains(b.Header.Destinations, s.dest):
 		s.ledger.Sent(b.Header.Span(), time.Now())
@@ -155,6 +149,18 @@ func (s *sender) take(link Link, at federation.Offset, b *federation.Batch, err 
 	s.window.Put(b.Header.Span(), len(b.Bytes()))
 	s.ledger.Sent(b.Header.Span(), time.Now())
 	return b, 0
+}
+
+// sayUnread holds the lane at an offset that the store does not give. Callers hold lane.mu.
+func (s *sender) sayUnread(at federation.Offset, b *federation.Batch, err error) {
+	switch {
+	case errors.Is(err, spool.ErrNone):
+		s.sayMissing(federation.Span{First: at, Last: s.lane.durable})
+	case err != nil:
+		s.say("held", fmt.Sprintf("the batch at offset %d cannot be read: %v", at, err), unreadFix(err))
+	default:
+		s.sayMissing(federation.Span{First: at, Last: b.Header.First - 1})
+	}
 }
 
 // unreadFix is what helps against a batch that cannot be read.
