@@ -72,6 +72,17 @@ func (w *world) publish(rate float64) {
 	go func() { w.published <- w.publisher.Run(w.ctx) }()
 }
 
+// crowd waits until messages arrive, and lets the publisher hurry until a hundred are in flight: at most rates the routers take
+// what comes within milliseconds, and a few dozen are on their way.
+func (w *world) crowd() {
+	w.t.Helper()
+	before := w.arrived()
+	w.eventually("it delivers", func() bool { return w.arrived() > before })
+	w.publisher.Hurry(true)
+	defer w.publisher.Hurry(false)
+	w.eventually("a hundred messages are in flight", func() bool { return w.inFlight() >= 100 })
+}
+
 // inFlight is how many messages are confirmed at ams and have not appeared at nyc.
 func (w *world) inFlight() int {
 	_, confirmed := w.publisher.Counts()
