@@ -97,20 +97,24 @@ func cleanUp(t *testing.T, dial func() net.Conn, names *declared) {
 		defer p.mu.Unlock()
 		return len(p.events)
 	}
-	answers := heard() + 2*(len(names.queues)+len(names.exchanges)) // a channel's open-ok, and what comes of the delete
-	for i, name := range names.queues {
-		channel := uint16(10 + i)
+	remove := func(channel uint16, name, with string, m methodID) {
 		p.method(channel, channelOpen, []byte{0})
-		_, args := encodeMethod("queue.delete", []string{name})
-		p.method(channel, queueDelete, args)
+		_, args := encodeMethod(with, []string{name})
+		p.method(channel, m, args)
 	}
-	for i, name := range names.exchanges {
-		channel := uint16(100 + i)
-		p.method(channel, channelOpen, []byte{0})
-		_, args := encodeMethod("exchange.delete", []string{name})
-		p.method(channel, exchangeDelete, args)
+	answers := heard() + 2*len(names.queues) // a channel's open-ok, and what comes of the delete
+	for i, name := range names.queues {
+		remove(uint16(10+i), name, "queue.delete", queueDelete)
 	}
 	r.waitFor(func() bool { return heard() >= answers }) // the next script declares the same names
+	for i, name := range names.exchanges {               // one after the other: RabbitMQ may lose one of two deletes at once of exchanges that are bound to each other
+		answers += 2
+		remove(uint16(100+i), name, "exchange.delete", exchangeDelete)
+		r.waitFor(func() bool { return heard() >= answers })
+	}
+	if heard() < answers {
+		t.Errorf("RabbitMQ answered %d of %d calls that delete what the script declared: %v %v may be left for the next one", heard(), answers, names.queues, names.exchanges)
+	}
 	r.settle()
 	r.hangUp()
 }
