@@ -35,8 +35,9 @@ func write(t *testing.T, folder string, records ...spool.Record) {
 	}
 }
 
-func TestARefusedResealLeavesTheStoreItsID(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "spool")
+// storeOf makes a store of ams with one lane to nyc: so many batches of one message of that many bytes.
+func storeOf(t *testing.T, folder string, batches federation.Offset, size int) spool.Identity {
+	t.Helper()
 	made, err := localdir.Init(folder, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -47,12 +48,22 @@ func TestARefusedResealLeavesTheStoreItsID(t *testing.T) {
 	}
 	lane, nyc := federation.Lane{Origin: "ams", Route: "orders"}, federation.Destination{Site: "nyc"}
 	mark := federation.LaneMark{Generation: 7, Shards: 1, Members: []federation.Membership{{Destination: nyc, Join: 1}}}
-	header := federation.Header{Lane: lane, Generation: 7, First: 1, SealEpoch: 1, SealedAt: time.Now(), Destinations: []federation.Destination{nyc}}
-	b, err := federation.Seal(header, []federation.Entry{{TTL: federation.NoTTL, Message: federation.Message{Properties: []byte{0, 0}, Body: make([]byte, 32<<10)}}}, federation.CodecNone, coder)
-	if err != nil {
-		t.Fatal(err)
+	records := []spool.Record{spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkLane, Lane: lane}, Value: mark.Encode()}}
+	for first := federation.Offset(1); first <= batches; first++ {
+		h := federation.Header{Lane: lane, Generation: 7, First: first, SealEpoch: 1, SealedAt: time.Now(), Destinations: []federation.Destination{nyc}}
+		b, err := federation.Seal(h, []federation.Entry{{TTL: federation.NoTTL, Message: federation.Message{Properties: []byte{0, 0}, Body: make([]byte, size)}}}, federation.CodecNone, coder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, spool.BatchRecord{Batch: b})
 	}
-	write(t, folder, spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkLane, Lane: lane}, Value: mark.Encode()}, spool.BatchRecord{Batch: b})
+	write(t, folder, records...)
+	return made
+}
+
+func TestARefusedResealLeavesTheStoreItsID(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "spool")
+	made := storeOf(t, folder, 1, 32<<10)
 	segments, err := filepath.Glob(filepath.Join(folder, "*.seg"))
 	if err != nil || len(segments) == 0 {
 		t.Fatalf("segments %v, %v", segments, err)
