@@ -16,12 +16,13 @@ var layers = []struct {
 	path    string
 	imports []string
 }{
+	{"durable", nil},
 	{"federation", nil},
 	{"topology/yamlfile", nil},
 	{"topology/etcd/embedded", nil},
 	{"topology/etcd", []string{"federation", "topology", "topology/yamlfile"}},
-	{"topology", []string{"federation", "topology/yamlfile"}},
-	{"wan", []string{"federation", "wan/..."}},
+	{"topology", []string{"durable", "federation", "topology/yamlfile"}},
+	{"wan", []string{"durable", "federation", "wan/..."}},
 	{"localbroker/embedded", []string{"localbroker/amqpwire"}},
 	{"localbroker/amqpwire", nil},
 	{"localbroker/bus", []string{"federation"}},

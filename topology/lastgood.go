@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
+	"cloudqueue/durable"
 	"cloudqueue/federation"
 	"cloudqueue/topology/yamlfile"
 )
@@ -66,40 +65,7 @@ func writeLastGood(path string, good lastGood, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, bytes.Join([][]byte{[]byte(lastGoodPrefix), head, []byte("\n"), good.Source}, nil))
-}
-
-// replaceFile writes beside the file, syncs, renames over it and syncs the folder: the name is durable only then.
-func replaceFile(path string, content []byte) error {
-	temporary := path + ".tmp"
-	if err := writeSynced(temporary, content); err != nil {
-		_ = os.Remove(temporary) // at best: the next writing truncates it
-		return err
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-func writeSynced(path string, content []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	if err == nil {
-		err = file.Sync()
-	}
-	return errors.Join(err, file.Close())
-}
-
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return durable.Replace(path, bytes.Join([][]byte{[]byte(lastGoodPrefix), head, []byte("\n"), good.Source}, nil), 0o600)
 }
 
 // readLastGood gives the copy at path. fs.ErrNotExist: there was none yet. Other errors: it is damaged or cannot be read.

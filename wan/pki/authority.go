@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"cloudqueue/durable"
 	"cloudqueue/federation"
 )
 
@@ -96,7 +97,7 @@ func Create(dir, federationName string, now time.Time) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, place(path, a.PEM(), 0o644)
+	return a, durable.Create(path, a.PEM(), 0o644)
 }
 
 // keyIn gives the key in a file, which it makes when there is none.
@@ -112,7 +113,7 @@ func keyIn(path string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return key, place(path, b, 0o600)
+	return key, durable.Create(path, b, 0o600)
 }
 
 // Open reads the authority in dir.
@@ -191,8 +192,8 @@ func (a *Authority) IssueTo(dir string, site federation.SiteID, life time.Durati
 	}
 	// The key goes first: a reader that finds the pair not matching keeps what it has and looks again.
 	return errors.Join(
-		replace(filepath.Join(dir, string(site)+".key"), key, 0o600),
-		replace(filepath.Join(dir, string(site)+".crt"), certificate, 0o644),
+		durable.Replace(filepath.Join(dir, string(site)+".key"), key, 0o600),
+		durable.Replace(filepath.Join(dir, string(site)+".crt"), certificate, 0o644),
 		a.addTo(filepath.Join(dir, AuthorityCertificate)),
 	)
 }
@@ -201,7 +202,7 @@ func (a *Authority) IssueTo(dir string, site federation.SiteID, life time.Durati
 func (a *Authority) addTo(path string) error {
 	have, err := readCertificates(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return replace(path, a.PEM(), 0o644)
+		return durable.Replace(path, a.PEM(), 0o644)
 	}
 	if err != nil {
 		return err
@@ -213,7 +214,7 @@ func (a *Authority) addTo(path string) error {
 		}
 		all = append(all, encodeCertificate(c)...)
 	}
-	return replace(path, append(all, a.PEM()...), 0o644)
+	return durable.Replace(path, append(all, a.PEM()...), 0o644)
 }
 
 func sign(template, parent *x509.Certificate, public crypto.PublicKey, key crypto.Signer) (*x509.Certificate, error) {

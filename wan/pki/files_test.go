@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cloudqueue/durable"
 	"cloudqueue/federation"
 )
 
@@ -37,7 +38,7 @@ func TestARenewalThatIsReadBetweenItsTwoFilesIsNoAlert(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := replace(filepath.Join(dir, "ams.key"), key, 0o600); err != nil {
+		if err := durable.Replace(filepath.Join(dir, "ams.key"), key, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(reloadEvery)
@@ -45,7 +46,7 @@ func TestARenewalThatIsReadBetweenItsTwoFilesIsNoAlert(t *testing.T) {
 		if got := f.State(); got.State != federation.StateRunning {
 			t.Errorf("between the two: %+v", got)
 		}
-		if err := replace(filepath.Join(dir, "ams.crt"), certificate, 0o644); err != nil {
+		if err := durable.Replace(filepath.Join(dir, "ams.crt"), certificate, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
