@@ -43,7 +43,7 @@ type Consumer struct {
 // source does not, is unbound once source is bound.
 func (b *Broker) Consumer(source federation.Source, left ...federation.Source) *Consumer {
 	c := b.newConsumer(source)
-	c.unbindToo(left)
+	c.stale = c.unwanted(source, left...)
 	b.adopt(c)
 	return c
 }
@@ -54,25 +54,23 @@ func (b *Broker) Consumer(source federation.Source, left ...federation.Source) *
 func (b *Broker) Leftover(source federation.Source, left ...federation.Source) *Consumer {
 	c := b.newConsumer(source)
 	c.own = true
-	c.unbindToo(left)
-	c.change(federation.Source{Queue: c.queue})
+	c.change(federation.Source{Queue: c.queue}, left)
 	b.adopt(c)
 	return c
 }
 
-// unbindToo adds what earlier sources of the own queue named, as if the consumer had had them. It has not begun yet.
-func (c *Consumer) unbindToo(left []federation.Source) {
-	if !c.own {
-		return
-	}
-	wanted := bindings(c.source)
-	for _, source := range left {
-		for _, b := range bindings(source) {
-			if source.Queue == c.queue && !slices.Contains(wanted, b) && !slices.Contains(c.stale, b) {
-				c.stale = append(c.stale, b)
+// unwanted are the bindings that earlier sources of the own queue named and source does not.
+func (c *Consumer) unwanted(source federation.Source, earlier ...federation.Source) []binding {
+	wanted := bindings(source)
+	var all []binding
+	for _, e := range earlier {
+		for _, b := range bindings(e) {
+			if c.own && e.Queue == c.queue && !slices.Contains(wanted, b) && !slices.Contains(all, b) {
+				all = append(all, b)
 			}
 		}
 	}
+	return all
 }
 
 func (b *Broker) newConsumer(source federation.Source) *Consumer {
@@ -150,26 +148,26 @@ func (c *Consumer) Resume() {
 
 // SetSource changes exchange, keys and declare type: first what is new is bound, and when all of it is, what is old is unbound. The queue and
 // what is in it stay. Another queue would be another consumer, so it must be the same. A source without an exchange is what Detach
-// wishes for, without waiting.
-func (c *Consumer) SetSource(source federation.Source) {
+// wishes for, without waiting. What left says is old too.
+func (c *Consumer) SetSource(source federation.Source, left ...federation.Source) {
 	if source.Queue != c.queue {
 		panic(fmt.Sprintf("the consumer of queue %q is given the source of queue %q", c.queue, source.Queue))
 	}
 	c.mu.Lock()
-	c.change(source)
+	c.change(source, left)
 	c.mu.Unlock()
 	c.wakeKeeper()
 }
 
 // change replaces the source. The caller holds mu.
-func (c *Consumer) change(source federation.Source) {
+func (c *Consumer) change(source federation.Source, left []federation.Source) {
 	wanted := bindings(source)
-	for _, b := range bindings(c.source) {
+	c.stale = slices.DeleteFunc(c.stale, func(b binding) bool { return slices.Contains(wanted, b) })
+	for _, b := range c.unwanted(source, append([]federation.Source{c.source}, left...)...) {
 		if !slices.Contains(c.stale, b) {
 			c.stale = append(c.stale, b)
 		}
 	}
-	c.stale = slices.DeleteFunc(c.stale, func(b binding) bool { return slices.Contains(wanted, b) })
 	c.source = source
 	c.asked++
 }
@@ -181,7 +179,7 @@ func (c *Consumer) Detach(ctx context.Context) error {
 		return nil
 	}
 	c.mu.Lock()
-	c.change(federation.Source{Queue: c.queue})
+	c.change(federation.Source{Queue: c.queue}, nil)
 	c.mu.Unlock()
 	c.wakeKeeper()
 	return c.await(ctx, func() bool { return len(c.stale) == 0 })

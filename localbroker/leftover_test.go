@@ -39,6 +39,25 @@ func TestWhatAnEarlierProcessBoundIsUnboundOnceTheSourceIsBound(t *testing.T) {
 	})
 }
 
+func TestWhatIsToldLaterOfAnEarlierProcessIsUnboundToo(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		c := w.consuming()
+		w.bind("cq.out.orders", "us.#")
+		w.bind("cq.out.orders", "asia.#")
+
+		c.SetSource(own(), earlier()...)
+		synctest.Wait()
+
+		w.state(c, "running")
+		if w.routed("us.ny") {
+			t.Error("us.# is still bound")
+		}
+		if !w.routed("eu.nl") || !w.routed("asia.jp") {
+			t.Error("what is wanted, or nobody's business, is not bound any more")
+		}
+	})
+}
+
 func TestALeftoverIsUnboundFromWhatEarlierProcessesBoundToo(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
 		first := w.consuming()

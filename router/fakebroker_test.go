@@ -138,10 +138,10 @@ func (c *fakeConsumer) isPaused() bool {
 	return c.paused
 }
 
-func (c *fakeConsumer) SetSource(federation.Source)  {}
-func (c *fakeConsumer) Detach(context.Context) error { return nil }
-func (c *fakeConsumer) Close(context.Context) error  { return nil }
-func (c *fakeConsumer) State() federation.PartState  { return federation.PartState{State: "running"} }
+func (c *fakeConsumer) SetSource(federation.Source, ...federation.Source) {}
+func (c *fakeConsumer) Detach(context.Context) error                      { return nil }
+func (c *fakeConsumer) Close(context.Context) error                       { return nil }
+func (c *fakeConsumer) State() federation.PartState                       { return federation.PartState{State: "running"} }
 
 // fakePublisher answers publishes a millisecond later. A poisoned one closes the channel, with that and everything before it unconfirmed:
 // after closesAfter more publishes, which then fail without a code, or with the next answers.

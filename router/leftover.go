@@ -14,17 +14,14 @@ import (
 func (l *outLane) leave(ctx context.Context, gone topology.Route, left map[string][]federation.Source) error {
 	l.mu.Lock()
 	in := l.in
-	drains := in != nil && in.detached
-	detach := in != nil && !in.detached && in.route.Source.Exchange != ""
-	if detach {
+	drains := in != nil && (in.detached || in.route.Source.Exchange != "")
+	if drains {
 		in.detached = true
 	}
 	l.mu.Unlock()
-	switch {
-	case detach:
-		in.consumer.SetSource(federation.Source{Queue: in.route.Source.Queue})
-		return nil
-	case drains:
+	if drains {
+		queue := in.route.Source.Queue
+		in.consumer.SetSource(federation.Source{Queue: queue}, left[queue]...)
 		return nil
 	}
 	if err := l.stopIngest(ctx); err != nil {

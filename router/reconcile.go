@@ -141,11 +141,11 @@ func (l *outLane) follow(ctx context.Context, route topology.Route, left []feder
 	l.class = route.ClassIndex
 	in := l.in
 	if in != nil && in.route.Source.Queue == route.Source.Queue {
-		changed := in.route.Digest != route.Digest || in.detached
+		changed := in.route.Digest != route.Digest || in.detached || len(left) > 0
 		in.route, in.detached = route, false
 		l.mu.Unlock()
 		if changed {
-			in.consumer.SetSource(route.Source)
+			in.consumer.SetSource(route.Source, left...)
 		}
 		return nil
 	}
