@@ -221,6 +221,7 @@ func (v *verdicts) all() []federation.Verdict {
 type fakeLink struct {
 	peer  federation.SiteID
 	store federation.StoreID
+	boot  federation.BootID
 
 	mu      sync.Mutex
 	copies  []sentCopy
@@ -237,7 +238,7 @@ type sentCopy struct {
 
 func (l *fakeLink) Peer() federation.SiteID { return l.peer }
 
-func (l *fakeLink) Hello() federation.Hello { return federation.Hello{Site: l.peer, Store: l.store} }
+func (l *fakeLink) Hello() federation.Hello { return federation.Hello{Site: l.peer, Store: l.store, Boot: l.boot} }
 
 func (l *fakeLink) Copy(_ context.Context, _ uint8, _ federation.Lane, side federation.Sidecar, b *federation.Batch, answer Answer) error {
 	l.mu.Lock()
@@ -303,17 +304,28 @@ func (p *fakePeers) Drain(context.Context) error {
 	return nil
 }
 
-// fakeTopology gives snapshots, and refuses to keep so many of them.
+// fakeTopology gives snapshots, and refuses to begin or to keep so many of them.
 type fakeTopology struct {
 	snapshots chan topology.Snapshot
 
 	mu      sync.Mutex
+	holds   int
 	refuses int
 	applied int
 	undone  []string
 }
 
 func (f *fakeTopology) Snapshots() <-chan topology.Snapshot { return f.snapshots }
+
+func (f *fakeTopology) Begin(context.Context, topology.Snapshot) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.holds > 0 {
+		f.holds--
+		return errors.New("the disk is full")
+	}
+	return nil
+}
 
 func (f *fakeTopology) Applied(context.Context, topology.Snapshot) error {
 	f.mu.Lock()

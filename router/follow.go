@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"cloudqueue/topology"
@@ -41,7 +42,10 @@ func (r *Router) follow(ctx context.Context) error {
 }
 
 func (r *Router) try(ctx context.Context, a *attempt) {
-	err := r.act(ctx, a.snap)
+	err := r.begin(ctx, a.snap)
+	if err == nil {
+		err = r.act(ctx, a.snap)
+	}
 	if err == nil || ctx.Err() != nil {
 		a.again = nil
 		return
@@ -52,4 +56,14 @@ func (r *Router) try(ctx context.Context, a *attempt) {
 	}
 	a.pause = min(max(2*a.pause, firstActPause), longestActPause)
 	a.again = time.After(a.pause)
+}
+
+// begin has what the router may bind for a snapshot written down, before it binds any of it.
+func (r *Router) begin(ctx context.Context, snap topology.Snapshot) error {
+	err := r.cfg.Topology.Begin(ctx, snap)
+	if err != nil {
+		err = fmt.Errorf("write down what is to be bound: %w", err)
+		r.cfg.Topology.NotApplied(snap, err)
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,23 @@ func TestATopologyWhoseCopyIsNotWrittenIsActedOnAgainUntilItIs(t *testing.T) {
 		time.Sleep(time.Hour)
 		if s.source.applied != 2 {
 			t.Errorf("applied %d times, want no more", s.source.applied)
+		}
+	})
+}
+
+func TestNothingOfATopologyIsBoundBeforeItIsWrittenDownWhatMayBe(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.source.holds = 1
+
+		s.apply(drained)
+
+		if s.broker.consumer("theirs") != nil || len(s.source.undone) != 1 || !strings.Contains(s.source.undone[0], "the disk is full") {
+			t.Errorf("consumer %v, shown: %q", s.broker.consumer("theirs"), s.source.undone)
+		}
+		time.Sleep(firstActPause)
+		synctest.Wait()
+		if s.broker.consumer("theirs") == nil || s.source.applied != 2 { // the first is the story's beginning
+			t.Errorf("consumer %v, %d applied", s.broker.consumer("theirs"), s.source.applied)
 		}
 	})
 }

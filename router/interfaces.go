@@ -32,8 +32,8 @@ type Consumer interface {
 	Pause(ctx context.Context) error
 	Resume()
 	// SetSource changes bindings; the queue must be the same. With the queue alone the router's own one is unbound, never
-	// declared again, and what is in it is still taken.
-	SetSource(source federation.Source)
+	// declared again, and what is in it is still taken. Left is what Broker.Consumer's says; to say it twice does no harm.
+	SetSource(source federation.Source, left ...federation.Source)
 	// Detach is SetSource with the queue alone, and waits until nothing is bound any more.
 	Detach(ctx context.Context) error
 	// State is "closed" while a queue of the router's own that is not wanted any more does not exist.
@@ -84,6 +84,9 @@ type Peers interface {
 // TopologySource gives the document to act on; each value replaces the one before.
 type TopologySource interface {
 	Snapshots() <-chan topology.Snapshot
+	// Begin is called before the router acts on a snapshot: after nil, whoever starts later knows what it may have bound. After
+	// an error nothing is bound, and it is called again.
+	Begin(ctx context.Context, s topology.Snapshot) error
 	// Applied is called when the router acts on a snapshot, after everything that it implies is durable. After an error, which
 	// it shows itself, it is called again.
 	Applied(ctx context.Context, s topology.Snapshot) error

@@ -18,7 +18,7 @@ type FollowerConfig struct {
 	Federation string            // the router's own; a document of another one is refused; "": DefaultFederation
 	Router     string            // names the process in reports
 	Source     Source
-	LastGood   string        // path of the last good copy; its folder must exist
+	LastGood   string        // path of the last good copy, and before .begun of what begins; its folder must exist
 	Reporter   Reporter      // nil: none
 	Reread     time.Duration // how often the source is read without a sign of change; 0: 5 minutes, with jitter
 	Timeout    time.Duration // for one read that the source does not end itself; 0: 10 s (chosen: twice what etcd needs over 250 ms with a lost packet)
@@ -30,8 +30,9 @@ type FollowerConfig struct {
 type Follower struct {
 	cfg       FollowerConfig
 	snapshots chan Snapshot
-	reportNow chan struct{} // capacity 1: something changed
-	current   *Snapshot     // owned by Run: the last one given
+	reportNow chan struct{}       // capacity 1: something changed
+	current   *Snapshot           // owned by Run: the last one given
+	begun     []federation.Source // owned by Run: what an earlier process may have bound for a document that current does not follow; nil: nothing
 
 	mu     sync.Mutex // guards status, which Run, Applied and Status use
 	status Status
@@ -77,6 +78,7 @@ func (f *Follower) Snapshots() <-chan Snapshot { return f.snapshots }
 // Run follows until ctx ends, and gives its error.
 func (f *Follower) Run(ctx context.Context) error {
 	f.startFromLastGood()
+	f.startFromBegun()
 	var reports sync.WaitGroup
 	reports.Go(func() { f.report(ctx) })
 	defer reports.Wait()
@@ -147,6 +149,14 @@ func (f *Follower) startFromLastGood() {
 	f.lastGoodBad(err)
 }
 
+func (f *Follower) startFromBegun() {
+	begun, err := readBegun(f.cfg.LastGood)
+	if err != nil && !absent(err) {
+		f.lastGoodBad(err)
+	}
+	f.begun = begun
+}
+
 // give offers a snapshot in place of one that was not taken. Run is the only sender, so the second try finds room.
 func (f *Follower) give(s Snapshot) {
 	f.current = &s
@@ -158,6 +168,19 @@ func (f *Follower) give(s Snapshot) {
 	f.snapshots <- s
 }
 
+// Begin tells that the router is about to bind queues for s: when it returns nil, no crash and no later document make a
+// start forget these bindings. After an error the router binds nothing, and calls again.
+func (f *Follower) Begin(ctx context.Context, s Snapshot) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	bindings := newestBindings(bindingsOf(s.bindings(f.cfg.Site)), nil)
+	if s.Origin == OriginLastGood || len(bindings) == 0 {
+		return nil // the copy names them
+	}
+	return writeBegun(f.cfg.LastGood, bindings)
+}
+
 // Applied tells that the router runs s, with all that follows from it durable. When it returns nil the copy on disk is s,
 // also after a crash. After an error the router goes on, and calls again; a start in between may begin with an older document.
 func (f *Follower) Applied(ctx context.Context, s Snapshot) error {
@@ -167,7 +190,9 @@ func (f *Follower) Applied(ctx context.Context, s Snapshot) error {
 	var err error
 	if s.Origin != OriginLastGood {
 		good := lastGood{Stored{Version: s.Version, Source: s.Document.Source(), Numbers: s.Document.numbers}, s.Origin, s.Gone, s.Left}
-		err = writeLastGood(f.cfg.LastGood, good, time.Now())
+		if err = writeLastGood(f.cfg.LastGood, good, time.Now()); err == nil {
+			endBegun(f.cfg.LastGood)
+		}
 	}
 	f.nowApplied(s, err)
 	return err

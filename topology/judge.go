@@ -3,6 +3,7 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Refusal tells why what the source holds is not in force.
@@ -16,7 +17,7 @@ type Refusal struct {
 
 // consider gives what the source holds to the router, or refuses it; the one in force stays then.
 func (f *Follower) consider(stored Stored) {
-	if f.same(stored) {
+	if f.same(stored) && f.begun == nil {
 		f.nowConfirmed(f.cfg.Source.Origin())
 		return
 	}
@@ -31,7 +32,8 @@ func (f *Follower) consider(stored Stored) {
 		f.cfg.Logger.Error("removed route forgotten", "site", f.cfg.Site, "lane", r.Lane.String(), "err", "too many are gone: what is left of it in stores is not delivered before it is put back")
 	}
 	f.give(Snapshot{Version: stored.Version, Digest: stored.Digest(), Document: document, Origin: f.cfg.Source.Origin(),
-		Gone: gone, Left: leftBindings(f.current, document, f.cfg.Site)})
+		Gone: gone, Left: leftBindings(slices.Concat(f.current.bindings(f.cfg.Site), f.begun), document, f.cfg.Site)})
+	f.begun = nil // what follows knows it from this snapshot
 }
 
 func (f *Follower) same(stored Stored) bool {
@@ -61,7 +63,7 @@ func (f *Follower) judge(stored Stored) (*Document, *Refusal) {
 
 // judgeVersion refuses what was written before the one in force: an etcd that was wiped or put back to a backup.
 func (f *Follower) judgeVersion(stored Stored) *Refusal {
-	if f.current == nil || f.current.Version == 0 || stored.Version == 0 {
+	if f.current == nil || f.current.Version == 0 || stored.Version == 0 || f.same(stored) {
 		return nil
 	}
 	fix := fmt.Sprintf("cloudqueue topology apply --at-least %d FILE, with the document that shall be in force", f.current.Version+1)

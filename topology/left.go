@@ -17,19 +17,29 @@ type ownBinding struct{ queue, exchange, key string }
 
 // leftBindings are the bindings that a site's own queues had by an earlier document and that a document does not name: a
 // binding is durable at the broker, so whoever forgot it would forward what nobody asks for any more. Nobody tells when the
-// broker has removed one, so it is remembered until a document names it again; to remove it twice does no harm.
-func leftBindings(was *Snapshot, document *Document, site federation.SiteID) []federation.Source {
-	if was == nil {
+// broker has removed one, so it is remembered until a document names it again; to remove it twice does no harm. Earlier is
+// what they may be bound by, oldest first.
+func leftBindings(earlier []federation.Source, document *Document, site federation.SiteID) []federation.Source {
+	return newestBindings(bindingsOf(earlier), bindingsOf(sourcesAt(document.routes, site)))
+}
+
+// bindings are what a site's own queues may be bound by when its router has acted on s, oldest first.
+func (s *Snapshot) bindings(site federation.SiteID) []federation.Source {
+	if s == nil {
 		return nil
 	}
+	return slices.Concat(s.Left, sourcesAt(s.Gone, site), sourcesAt(s.Document.routes, site))
+}
+
+// newestBindings are those without some, as many as there is room for, in their order.
+func newestBindings(all, without []ownBinding) []federation.Source {
 	seen := map[ownBinding]bool{}
-	for _, b := range bindingsOf(sourcesAt(document.routes, site)) {
+	for _, b := range without {
 		seen[b] = true
 	}
 	var left []ownBinding
 	of, bytes := map[string]int{}, 0
-	earlier := bindingsOf(slices.Concat(was.Left, sourcesAt(was.Gone, site), sourcesAt(was.Document.routes, site)))
-	for _, b := range slices.Backward(earlier) {
+	for _, b := range slices.Backward(all) {
 		size := len(b.queue) + len(b.exchange) + len(b.key)
 		if seen[b] || of[b.queue] == maxLeft || bytes+size > maxLeftBytes {
 			continue
