@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	"cloudqueue/federation"
 )
 
 // Cleaning gives back space that a few live batches pin. A segment is rewritten only when at most half of it is live, so that at most one byte
@@ -67,6 +70,11 @@ func (s *Spool) dead() (numbers []uint64) {
 // closed tells whether nobody writes g any more, not even its footer. An older segment is closed when a newer one holds groups.
 func (s *Spool) closed(g *segment) bool { return g.content == nil && g.number() < s.previous }
 
+// cleanable tells whether g may be rewritten at this moment. Callers hold mu.
+func (s *Spool) cleanable(g *segment, now time.Time) bool {
+	return s.closed(g) && !g.broken && !now.Before(g.unread.again)
+}
+
 // victim picks the closed segment with the smallest live share, when that is small enough.
 func (s *Spool) victim() *segment {
 	s.mu.Lock()
@@ -76,10 +84,11 @@ func (s *Spool) victim() *segment {
 		share = liveShareTight
 	}
 	pinned := s.state.parks.pinned()
+	now := time.Now()
 	var best *segment
 	bestLive := uint64(0)
 	for _, g := range s.state.inOrder() {
-		if !s.closed(g) || g.broken {
+		if !s.cleanable(g, now) {
 			continue
 		}
 		live := g.live + pinned[g] + otherBytes(g)
@@ -88,14 +97,14 @@ func (s *Spool) victim() *segment {
 		}
 	}
 	if best == nil {
-		return s.smallVictim()
+		return s.smallVictim(now)
 	}
 	return best
 }
 
 // smallVictim picks the oldest of the small segments, when there are too many of them.
-func (s *Spool) smallVictim() *segment {
-	small := slices.DeleteFunc(s.state.inOrder(), func(g *segment) bool { return !s.closed(g) || g.broken || g.size >= s.cfg.SegmentSize/8 })
+func (s *Spool) smallVictim(now time.Time) *segment {
+	small := slices.DeleteFunc(s.state.inOrder(), func(g *segment) bool { return !s.cleanable(g, now) || g.size >= s.cfg.SegmentSize/8 })
 	if len(small) <= maxSmall {
 		return nil
 	}
@@ -113,7 +122,7 @@ func otherBytes(g *segment) (n uint64) {
 func (s *Spool) rewrite(ctx context.Context, g *segment) error {
 	records, err := s.needed(ctx, g)
 	if err != nil {
-		return s.keepBroken(g, err)
+		return s.leaveUnread(g, err)
 	}
 	for len(records) > 0 {
 		var piece []encoded
@@ -121,7 +130,7 @@ func (s *Spool) rewrite(ctx context.Context, g *segment) error {
 		for len(records) > 0 && size < cleanChunk {
 			e, err := s.copyOf(ctx, g, records[0])
 			if err != nil {
-				return s.keepBroken(g, err)
+				return s.leaveUnread(g, err)
 			}
 			records = records[1:]
 			piece, size = append(piece, e), size+len(e.payload)
@@ -140,20 +149,29 @@ func (s *Spool) rewrite(ctx context.Context, g *segment) error {
 	return s.removeGarbage(ctx)
 }
 
-// keepBroken leaves a segment that cannot be read: nothing stored is deleted because of that. One that the writer has freed meanwhile is no
-// loss. An error is a context's.
-func (s *Spool) keepBroken(g *segment, err error) error {
+// leaveUnread leaves a segment that cannot be read: nothing stored is deleted because of that. What is corrupt in it stays so, and is not asked
+// again; anything else may be the store's, and is tried again with back-off, while other segments are cleaned. One that the writer has freed meanwhile is no loss.
+// An error is a context's.
+func (s *Spool) leaveUnread(g *segment, err error) error {
 	if s.gone(g) {
 		return nil
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	err = fmt.Errorf("segment %d keeps its space until the next start: %w", g.number(), err)
+	corrupt := errors.Is(err, federation.ErrCorrupt)
+	err = fmt.Errorf("segment %d keeps its space: %w", g.number(), err)
 	s.mu.Lock()
-	g.broken, s.uncleanable = true, err
+	first := g.unread.err == nil
+	g.broken = corrupt
+	g.unread.failed(err, time.Now())
 	s.mu.Unlock()
-	s.logger.Error("segment cannot be cleaned", "segment", g.number(), "err", err)
+	switch {
+	case corrupt:
+		s.logger.Error("segment cannot be cleaned", "segment", g.number(), "err", err)
+	case first:
+		s.logger.Warn("segment cannot be read to be cleaned, trying again", "segment", g.number(), "err", err)
+	}
 	return nil
 }
 

@@ -11,16 +11,22 @@ import (
 const keepInterval = time.Second
 
 // keep is the keeper: it opens the next segment ahead, writes footers, removes what is dead and cleans what is pinned. Nothing of it is in
-// the way of a commit, and each is tried again at the next look when it fails.
+// the way of a commit, and each is tried again at the next look when it fails. Only the ticker brings that look then: what fails at once, and leaves
+// garbage that calls for the keeper, would else be tried without a pause.
 func (s *Spool) keep(ctx context.Context) {
 	ticker := time.NewTicker(keepInterval)
 	defer ticker.Stop()
 	full := false
 	var space error
 	for ctx.Err() == nil {
-		s.kept(ctx, errors.Join(s.errands(ctx), s.clean(ctx), space))
+		err := errors.Join(s.errands(ctx), s.clean(ctx), space)
+		s.kept(ctx, err)
+		tidy := s.tidy
+		if err != nil {
+			tidy = nil
+		}
 		select { // any order: every errand looks at everything
-		case <-s.tidy:
+		case <-tidy:
 		case <-ticker.C:
 			space = s.refreshSpace(ctx)
 			s.sayWhenFull(&full)
@@ -52,7 +58,7 @@ func (s *Spool) kept(ctx context.Context, err error) {
 	}
 	s.mu.Lock()
 	if err == nil {
-		err = s.uncleanable
+		err = s.state.uncleanable()
 	}
 	was := s.health.Cleaning
 	s.health.Cleaning = err

@@ -1,6 +1,8 @@
 package spool
 
 import (
+	"time"
+
 	"cloudqueue/federation"
 )
 
@@ -18,7 +20,21 @@ type segment struct {
 	content  *content // while it is written and until its footer is durable; nil otherwise
 	others   []place  // records of unknown, not critical types
 	broken   bool     // a part of it is corrupt: it is never cleaned, and removed only when nothing in it can be live
-	accepted bool     // an admin has given up what is corrupt in it
+	accepted bool     // an admin has abandoned what is corrupt in it
+	unread   unread
+}
+
+// unread is that a segment could not be read to be cleaned. Zero: it could.
+type unread struct {
+	err   error
+	tries int       // in a row
+	again time.Time // before it the segment is left alone
+}
+
+// failed notes one more try.
+func (u *unread) failed(err error, now time.Time) {
+	u.tries++
+	u.err, u.again = err, now.Add(backoff(u.tries))
 }
 
 func (g *segment) number() uint64 { return g.header.number }

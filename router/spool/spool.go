@@ -38,11 +38,10 @@ type Spool struct {
 	used    uint64    // bytes of all segments
 	corrupt []*CorruptError
 
-	uncleanable error // of the last segment that could not be read to be cleaned
-	closing     bool
-	ended       error              // why nothing can be written any more; nil while it can
-	fenced      error              // the keeper found that another process has claimed the store
-	cancel      context.CancelFunc // of Run; nil before it
+	closing bool
+	ended   error              // why nothing can be written any more; nil while it can
+	fenced  error              // the keeper found that another process has claimed the store
+	cancel  context.CancelFunc // of Run; nil before it
 
 	numbers  uint64         // the highest segment number used
 	previous uint64         // number of the last segment in which groups became durable

@@ -32,6 +32,16 @@ func (s *state) inOrder() []*segment {
 	return slices.SortedFunc(maps.Values(s.segments), func(a, b *segment) int { return cmp.Compare(a.number(), b.number()) })
 }
 
+// uncleanable is why a segment that should be cleaned was not, the last time that was tried; nil when there is none.
+func (s *state) uncleanable() error {
+	for _, g := range s.inOrder() {
+		if g.unread.err != nil {
+			return g.unread.err
+		}
+	}
+	return nil
+}
+
 func (s *state) addAudit(a ownAudit) {
 	if slices.Contains(s.audits, a) {
 		return
