@@ -89,9 +89,9 @@ func (l *inLane) adoptLater(a federation.Sync) {
 // syncFix is what helps against a refused SYNC. Only a store that is older than another of this site needs an identity of its own.
 func syncFix(v federation.Verdict) string {
 	if v == federation.Fenced {
-		return "mount the newer store, or make this one a new one: cloudqueue spool new-id"
+		return "mount the newer store, or give this one a new id, with its router stopped: " + newIDCommand
 	}
-	return verdictFix(v)
+	return copyFix(v)
 }
 
 func (l *inLane) adopted(result federation.Adoption, mark federation.Journal) {

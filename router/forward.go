@@ -247,7 +247,7 @@ func (s *sender) answered(link Link, span federation.Span, v federation.Verdict,
 	if v == federation.LinkLost {
 		return
 	}
-	s.lane.r.refused.addVerdict("answer", v, about(s.lane.lane, s.dest.Site))
+	s.lane.r.refused.add("answer", v.String(), about(s.lane.lane, s.dest.Site), verdictFix(v))
 	s.pause = min(max(2*s.pause, minPause), maxPause)
 	s.notBefore = time.Now().Add(max(retry, s.pause))
 	if v != federation.WindowShut {
@@ -256,14 +256,15 @@ func (s *sender) answered(link Link, span federation.Span, v federation.Verdict,
 	}
 }
 
+// verdictFix is what helps the origin of a lane against an answer; copyFix is the destination's.
 func verdictFix(v federation.Verdict) string {
 	switch v {
 	case federation.NoGrant, federation.TopologyOld, federation.NoPath:
 		return "apply the same topology at both sites: cloudqueue topology show"
 	case federation.Conflict:
-		return "the origin's store was put back to an older state: stop its router and run: cloudqueue spool reseal"
+		return resealFix
 	case federation.Corrupt:
-		return "see the batch: cloudqueue spool cat; abandon it: cloudqueue spool void"
+		return "see the batch: cloudqueue spool cat LANE; abandon it: " + voidCommand
 	case federation.Full:
 		return "give the destination's store more room"
 	case federation.UnknownCritical, federation.CodecUnknown:

@@ -133,8 +133,8 @@ func TestAHoleInTheStoreHoldsItsLaneWithWhatToType(t *testing.T) {
 		forget federation.Offset
 		fix    string
 	}{
-		"in the middle": {1, "cloudqueue spool void ams/orders 1-1 --reason corrupt"},
-		"at the end":    {2, "cloudqueue spool void ams/orders 1-2 --reason corrupt"},
+		"in the middle": {1, "cloudqueue spool void ams/orders 1-1 --reason corrupt --yes"},
+		"at the end":    {2, "cloudqueue spool void ams/orders 1-2 --reason corrupt --yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inStory(t, func(t *testing.T, s *story) {

@@ -225,7 +225,7 @@ func (in *ingest) resume(by holder) {
 // roomFix is what to do about a store that refused for want of room.
 func roomFix(err error) string {
 	if errors.Is(err, spool.ErrLaneFull) {
-		return "let the destination that is behind catch up, abandon it (cloudqueue spool void --reason detach), or raise store.lane-quota; other lanes go on"
+		return "let the destination that is behind catch up, abandon it (cloudqueue spool void LANE FIRST-LAST --reason detach --to SITE --yes), or raise store.lane-quota; other lanes go on"
 	}
 	return "give the store more room, raise store.quota, empty the parking, or let the peers catch up: cloudqueue status"
 }

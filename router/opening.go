@@ -80,7 +80,7 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 // refusalFix is verdictFix for a lane that is not opened: of a route that is gone no site's topology will have it. Callers hold lane.mu.
 func (s *sender) refusalFix(v federation.Verdict) string {
 	if in := s.lane.in; v == federation.TopologyOld && (in == nil || in.detached) {
-		return "put route " + string(s.lane.lane.Route) + " back until its lane has drained, or abandon what is stored: cloudqueue spool void"
+		return "put route " + string(s.lane.lane.Route) + " back until its lane has drained, or abandon what is stored: " + detachOf(s.lane.lane, s.dest.Site)
 	}
 	return verdictFix(v)
 }

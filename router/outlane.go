@@ -72,7 +72,7 @@ func (l *outLane) findOrBegin(ctx context.Context, dests []federation.Destinatio
 		return fmt.Errorf("lane %s: mark: %w", l.lane, err)
 	}
 	if born := federation.Generation(r.identity.Born.UnixMilli()); mark.Generation < born {
-		return fmt.Errorf("lane %s is of generation %d, and the store got a new identity at %d: run: cloudqueue spool reseal", l.lane, mark.Generation, born)
+		return fmt.Errorf("lane %s is of generation %d, and the store got a new identity at %d: stop the router and run: %s", l.lane, mark.Generation, born, resealCommand)
 	}
 	l.mark = mark
 	return nil

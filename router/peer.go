@@ -27,7 +27,7 @@ func (r *Router) Greet(ctx context.Context, h federation.Hello) (federation.Verd
 			return federation.Fenced, "what this site remembers of the peer cannot be read: " + err.Error()
 		}
 		if why := fence(known, h, r.runs(h.Site, known.Boot)); why != "" {
-			r.refused.add("hello", federation.Fenced.String(), string(h.Site)+": "+why, "see the link: cloudqueue status")
+			r.refused.add("hello", federation.Fenced.String(), string(h.Site)+": "+withoutMend(why), fencedFix)
 			r.log.Error("peer fenced", "peer", string(h.Site), "reason", why)
 			return federation.Fenced, why
 		}
@@ -58,22 +58,23 @@ func (r *Router) runs(peer federation.SiteID, boot federation.BootID) bool {
 	return l != nil && l.Hello().Boot == boot
 }
 
-// fence compares a peer's store with what this site has seen of it (design section 5); "" lets it in. runs says that the
+// fence compares a peer's store with what this site has seen of it (design section 5); "" lets it in; what to do, behind the "; ", is for
+// the peer. runs says that the
 // process seen last is still linked: a store that is behind it is then no older state that was put back, but a second copy.
 func fence(known federation.PeerMark, h federation.Hello, runs bool) string {
 	another, behind := h.Boot != known.Boot, h.LastLSN < known.LastLSN
 	switch {
 	case known.Store != h.Store && h.Born.Before(known.Born):
-		return fmt.Sprintf("store replaced by an older one: %s, born %s, after %s; mount the newer store, or run on the peer: cloudqueue spool new-id",
-			h.Store, h.Born.UTC().Format("2006-01-02T15:04:05Z"), known.Store)
+		return fmt.Sprintf("store replaced by an older one: %s, born %s, after %s; mount the newer store, or give this one a new id: %s",
+			h.Store, h.Born.UTC().Format("2006-01-02T15:04:05Z"), known.Store, newIDCommand)
 	case known.Store != h.Store:
 		return ""
 	case another && (h.Epoch <= known.Epoch || behind && runs):
-		return fmt.Sprintf("store cloned: another process ran on a copy of it (epoch %d, LSN %d; this one: epoch %d, LSN %d); stop this one and delete its copy, or give it a new id: cloudqueue spool reseal",
-			known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)
+		return fmt.Sprintf("store cloned: epoch %d, LSN %d of it ran elsewhere, this one is epoch %d, LSN %d; stop this one and delete its copy, or give it a new id: %s",
+			known.Epoch, known.LastLSN, h.Epoch, h.LastLSN, resealCommand)
 	case another && behind, h.Epoch < known.Epoch, !another && behind && known.LastLSN-h.LastLSN > helloReorder:
-		return fmt.Sprintf("store rewound: epoch %d, LSN %d was seen, now epoch %d, LSN %d; stop the router and run: cloudqueue spool reseal",
-			known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)
+		return fmt.Sprintf("store rewound: epoch %d, LSN %d was seen, now epoch %d, LSN %d; stop the router and run: %s",
+			known.Epoch, known.LastLSN, h.Epoch, h.LastLSN, resealCommand)
 	}
 	return ""
 }

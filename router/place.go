@@ -22,7 +22,7 @@ func (l *inLane) deliverable(ctx context.Context, a *arrival, e *federation.Entr
 	dest, ok := addressOf(l.route, l.key.dest)
 	if !ok {
 		return l.retryLater("route "+string(l.key.lane.Route)+" is not in the topology",
-			"apply a topology that has it, or abandon what is stored: cloudqueue spool void")
+			"apply a topology that has it, or abandon at the origin what is stored for this site: "+detachOf(l.key.lane, l.key.dest.Site))
 	}
 	exchange, _ := dest.Address(&e.Message)
 	return l.exchangeReady(ctx, exchange)

@@ -40,7 +40,7 @@ func (s *sender) receiptCame(rc federation.Receipt) {
 
 func receiptFix(r federation.ReceiptResult) string {
 	if r == federation.ReceiptAhead {
-		return "this site's store was put back to an older state: stop its router and run: cloudqueue spool reseal"
+		return resealFix
 	}
 	return "see the destination: cloudqueue status"
 }

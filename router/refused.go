@@ -40,9 +40,9 @@ func (c *counts) add(what, reason, detail, fix string) {
 	c.of[key] = tally{c.of[key].count + 1, time.Now(), detail, fix}
 }
 
-// addVerdict counts a refusal with a verdict, ours or a peer's.
+// addVerdict counts what this site refuses as a destination.
 func (c *counts) addVerdict(what string, v federation.Verdict, detail string) {
-	c.add(what, v.String(), detail, verdictFix(v))
+	c.add(what, v.String(), detail, copyFix(v))
 }
 
 func (c *counts) snapshot() map[refused]tally {

@@ -68,7 +68,7 @@ func (l *lost) text() string {
 
 // refusal names what is lost, and what to type.
 func (l *lost) refusal(lane federation.Lane, gen federation.Generation) error {
-	return admin.Errorf(admin.Refused, "put the segment back from a backup, or abandon these messages for ever: cloudqueue spool reseal --void",
+	return admin.Errorf(admin.Refused, "put the segment back from a backup, or abandon these messages for ever: cloudqueue spool reseal --void --why REASON --yes",
 		"lane %s: %s of generation %d cannot be read: %s", lane, l.text(), gen, l.why)
 }
 

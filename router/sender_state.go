@@ -41,7 +41,7 @@ func (s *sender) sayMissing(span federation.Span) {
 	if span.Last > span.First {
 		what = fmt.Sprintf("offsets %d to %d are not in the store", span.First, span.Last)
 	}
-	s.say("held", what, fmt.Sprintf("put the store's segment back from a backup, or abandon the offsets: cloudqueue spool void %s %d-%d --reason corrupt", s.lane.lane, span.First, span.Last))
+	s.say("held", what, "put the store's segment back from a backup, or abandon the offsets: "+voidOf(s.lane.lane, span, "corrupt"))
 }
 
 // logHeld writes a line when the lane is held for another reason than before, and when it runs again. Run calls it: no lock is held.

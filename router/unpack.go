@@ -56,16 +56,16 @@ func (l *inLane) decode(a *arrival) bool {
 }
 
 func (l *inLane) cannotOpen(a *arrival, err error) {
-	v, origin := verdictOn(err), string(l.key.lane.Origin)
-	l.r.log.Debug("batch cannot be opened", "lane", l.key.lane.String(), "first", uint64(a.batch.Header.First), "err", err)
-	fix := "at " + origin + ": " + verdictFix(v)
+	v, origin, span := verdictOn(err), string(l.key.lane.Origin), a.batch.Header.Span()
+	l.r.log.Debug("batch cannot be opened", "lane", l.key.lane.String(), "first", uint64(span.First), "err", err)
+	fix := "see the batch at the origin, or abandon it at the origin: " + voidOf(l.key.lane, span, "corrupt")
 	if v != federation.Corrupt {
 		fix = "update the router of this site"
 	}
 	l.hold(origin+" sends a batch that cannot be opened ("+v.String()+")", fix)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held[a.batch.Header.Span()] == a {
+	if l.held[span] == a {
 		l.rejectLocked(a, v)
 	}
 }

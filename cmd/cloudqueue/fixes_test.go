@@ -36,6 +36,39 @@ func TestEveryCommandInTheSourcesAndTheDocsCanBeTyped(t *testing.T) {
 	}
 }
 
+// TestACommandThatMendsAStoreIsPrintedWhole looks at what routers and stores print: typed without its reason or its --yes, a command is
+// refused, and the admin has to find out what is missing.
+func TestACommandThatMendsAStoreIsPrintedWhole(t *testing.T) {
+	needs := map[string][]string{"reseal": {"--why", "--yes"}, "void": {"--yes"}}
+	found := 0
+	for place, texts := range printedTexts(t) {
+		if !strings.HasPrefix(place, "../../router/") || !strings.HasSuffix(place, ".go") {
+			continue
+		}
+		for _, line := range slices.Concat(mapped(texts, commandsIn)...) {
+			if len(line) < 2 || line[0] != "spool" || needs[line[1]] == nil {
+				continue
+			}
+			found++
+			for _, flag := range needs[line[1]] {
+				if !slices.Contains(line, flag) {
+					t.Errorf("%s: %q is printed without %s", place, line, flag)
+				}
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("only %d commands were found", found)
+	}
+}
+
+func mapped[A, B any](in []A, f func(A) B) (out []B) {
+	for _, a := range in {
+		out = append(out, f(a))
+	}
+	return out
+}
+
 func TestAMistypedCommandInATextIsFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"see `cloudqueue statsu`":                            "unknown command",

@@ -32,5 +32,5 @@ func TestEveryCommandThatSaysWhatToTypeRepeatsItsRouter(t *testing.T) {
 	cloudqueue(t, "status", "--socket", socket).want(t, exitNo, "to do: cloudqueue parking list --socket "+socket, "parking list --socket "+socket+" --reason unroutable")
 	cloudqueue(t, "status", "-c", file).want(t, exitUnreachable, "cloudqueue router --config "+file)
 	cloudqueue(t, "spool", "init", "-c", file).want(t, exitOK)
-	cloudqueue(t, "spool", "new-id", "-c", file).want(t, exitOK, "next: cloudqueue spool reseal --config "+file+" --why REASON")
+	cloudqueue(t, "spool", "new-id", "-c", file).want(t, exitOK, "next: cloudqueue spool reseal --config "+file+" --why REASON --yes")
 }

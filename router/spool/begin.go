@@ -62,7 +62,7 @@ func (s *Spool) gathering(c *content, moved *[]uint64) *gathering {
 	return &gathering{content: c, marks: s.state.marks.merge, audits: s.state.addAudit, moved: func(numbers []uint64) { *moved = append(*moved, numbers...) }}
 }
 
-// opened is RECOVERED and, when an admin gave something up, the audit of it.
+// opened is RECOVERED and, when an admin abandoned something, the audit of it.
 func (s *Spool) opened(r *recovery, lsn federation.LSN) (*submission, error) {
 	word := recovered{cut: lsn}
 	for _, f := range r.found {
@@ -70,9 +70,9 @@ func (s *Spool) opened(r *recovery, lsn federation.LSN) (*submission, error) {
 	}
 	var records []encoded
 	if a := s.cfg.Accept; a != nil {
-		audit, err := encodeRecord(AuditRecord{Who: a.Who, What: "gave up what is corrupt in the store: " + a.Why, At: time.Now().Truncate(time.Millisecond)})
+		audit, err := encodeRecord(AuditRecord{Who: a.Who, What: "abandoned what is corrupt in the store: " + a.Why, At: time.Now().Truncate(time.Millisecond)})
 		if err != nil {
-			return nil, fmt.Errorf("the word that gives up what is corrupt: %w", err)
+			return nil, fmt.Errorf("the word that abandons what is corrupt: %w", err)
 		}
 		word.accepted, word.who, word.why = true, a.Who, a.Why
 		records = append(records, audit)

@@ -22,7 +22,7 @@ type Config struct {
 	MaxQueuedBytes int
 	// MaxParked is the most parked messages; 0: 100,000 (25 MB of index).
 	MaxParked int
-	// Accept is the word of an admin who gives up what is found corrupt, for this opening. It is written to the log. nil: corrupt stretches stop.
+	// Accept is the word of an admin who abandons what is found corrupt, for this opening. It is written to the log. nil: corrupt stretches stop.
 	Accept *Word
 	// Logger gets one line per decision; nil: none.
 	Logger *slog.Logger

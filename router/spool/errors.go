@@ -54,13 +54,13 @@ func (e *CorruptError) Fix() string {
 	switch {
 	case e.Count > 0:
 		first := uint64(e.Batch.First)
-		return fmt.Sprintf("put the segment back from a backup, or abandon the offsets: cloudqueue spool void %s %d-%d --reason corrupt", e.Batch.Lane, first, first+uint64(e.Count)-1)
+		return fmt.Sprintf("put the segment back from a backup, or abandon the offsets: cloudqueue spool void %s %d-%d --reason corrupt --yes", e.Batch.Lane, first, first+uint64(e.Count)-1)
 	case e.Batch.Lane != (federation.Lane{}):
-		return fmt.Sprintf("put the segment back from a backup, or abandon the offsets: cloudqueue spool void %s FIRST-LAST --reason corrupt", e.Batch.Lane)
+		return fmt.Sprintf("put the segment back from a backup, or abandon the offsets: cloudqueue spool void %s FIRST-LAST --reason corrupt --yes", e.Batch.Lane)
 	case e.Marks:
-		return "put the segment back from a backup, or, with the router stopped, abandon the stretch: cloudqueue spool void --corrupt --why REASON, then cloudqueue spool new-id"
+		return "put the segment back from a backup, or, with the router stopped, abandon the stretch: cloudqueue spool void --corrupt --why REASON --yes, then cloudqueue spool new-id"
 	}
-	return "put the segment back from a backup, or, with the router stopped, abandon the stretch: cloudqueue spool void --corrupt --why REASON; until then lanes stop where something is missing"
+	return "put the segment back from a backup, or, with the router stopped, abandon the stretch: cloudqueue spool void --corrupt --why REASON --yes; until then lanes stop where something is missing"
 }
 
 // Unwrap gives federation.ErrCorrupt.

@@ -164,7 +164,7 @@ func (e *WalkedRecord) decode(r rawRecord) (err error) {
 		if w, err = parseRecovered(r.payload); err == nil {
 			e.Text = fmt.Sprintf("the log of epoch %d ends before group %d", w.previous, w.cut)
 			if w.accepted {
-				e.Text += fmt.Sprintf("; %s gave up what was corrupt: %s", w.who, w.why)
+				e.Text += fmt.Sprintf("; %s abandoned what was corrupt: %s", w.who, w.why)
 			}
 		}
 	case typeMoved:

@@ -22,7 +22,7 @@ import (
 type recovered struct {
 	cut      federation.LSN
 	previous federation.Epoch
-	accepted bool // an admin has given up what was found corrupt
+	accepted bool // an admin has abandoned what was found corrupt
 	who, why string
 }
 

@@ -75,7 +75,7 @@ func (s *Spool) applyMoved(numbers []uint64) {
 	}
 }
 
-// loseParked says loudly that a parked message went with its segment: its copy was in a stretch that an admin gave up. Callers hold mu.
+// loseParked says loudly that a parked message went with its segment: its copy was in a stretch that an admin abandoned. Callers hold mu.
 func (s *Spool) loseParked(g *segment, id ParkID) {
 	c := &CorruptError{Segment: g.number(), Offset: -1, What: "a parked message was in a segment that is gone, and its copy is lost",
 		Batch: federation.BatchName{Lane: id.Lane, Generation: id.Generation, First: id.Offset}}

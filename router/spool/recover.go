@@ -20,7 +20,7 @@ type recovery struct {
 	store    Segments
 	identity Identity
 	logger   *slog.Logger
-	accept   bool // an admin has given up what is corrupt
+	accept   bool // an admin has abandoned what is corrupt
 
 	found     []*foundSegment // by number
 	base      int             // index of the segment with the newest complete CHECKPOINT
@@ -138,7 +138,7 @@ func (r *recovery) badHeader(f *foundSegment) error {
 	return r.corrupt(&CorruptError{Segment: f.number, What: f.bad, Marks: true})
 }
 
-// corrupt notes what is not as it was written. Where marks may be lost it is an error, unless an admin has given the stretch up.
+// corrupt notes what is not as it was written. Where marks may be lost it is an error, unless an admin has abandoned the stretch.
 func (r *recovery) corrupt(c *CorruptError) error {
 	r.logger.Error("store corrupt", "segment", c.Segment, "offset", c.Offset, "first", c.LSN, "last", c.Last, "what", c.What, "marks", c.Marks, "accepted", r.accept)
 	switch {
