@@ -33,9 +33,11 @@ func (m *member) bound(queue string) {
 
 // client asks the site's router over its admin socket.
 func (m *member) client() *admin.Client {
-	c := admin.NewClient(filepath.Join(m.dir(), "data", "admin.sock"))
-	m.world.t.Cleanup(c.Close)
-	return c
+	m.asking.Do(func() {
+		m.asks = admin.NewClient(filepath.Join(m.dir(), "data", "admin.sock"))
+		m.world.t.Cleanup(m.asks.Close)
+	})
+	return m.asks
 }
 
 func (m *member) status() *admin.Status {

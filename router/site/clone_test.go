@@ -17,7 +17,7 @@ import (
 func (m *member) twin() *member {
 	w := m.world
 	w.t.Helper()
-	twin := &member{world: w, id: m.id, broker: m.broker, amqp: m.amqp, port: freeUDPPort(w.t), folder: string(m.id) + "-twin"}
+	twin := &member{world: w, id: m.id, broker: m.broker, amqp: m.amqp, port: freePort(w.t), folder: string(m.id) + "-twin"}
 	if err := os.CopyFS(twin.dir(), os.DirFS(m.dir())); err != nil {
 		w.t.Fatal(err)
 	}

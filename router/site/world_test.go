@@ -17,8 +17,10 @@ import (
 
 	"cloudqueue/federation"
 	"cloudqueue/localbroker/embedded"
+	"cloudqueue/router/admin"
 	"cloudqueue/router/site"
 	"cloudqueue/router/spool/localdir"
+	"cloudqueue/sim/parts"
 	"cloudqueue/wan/pki"
 )
 
@@ -41,6 +43,9 @@ type member struct {
 	port   int
 	stop   context.CancelFunc
 	done   chan error
+
+	asking sync.Once
+	asks   *admin.Client // made by the first question
 
 	endBroker func()
 	folder    string // of its files, in the world's; empty: the site's name
@@ -68,7 +73,7 @@ func newWorld(t testing.TB, sites ...federation.SiteID) *world {
 
 func (w *world) add(id federation.SiteID) {
 	w.t.Helper()
-	m := &member{world: w, id: id, port: freeUDPPort(w.t)}
+	m := &member{world: w, id: id, port: freePort(w.t)}
 	w.sites[id] = m
 	m.startBroker()
 	m.write("router.yaml", fmt.Sprintf(`site: %s
@@ -197,12 +202,11 @@ func (l testLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func freeUDPPort(t testing.TB) int {
+func freePort(t testing.TB) int {
 	t.Helper()
-	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	port, err := parts.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	return conn.LocalAddr().(*net.UDPAddr).Port
+	return port
 }

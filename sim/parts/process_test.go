@@ -188,12 +188,3 @@ func beParent(t *testing.T, pidFile string) {
 	}
 	select {}
 }
-
-func TestFreePortsLieBelowTheKernelsRange(t *testing.T) {
-	for range 100 {
-		port, err := FreePort()
-		if err != nil || port < firstPort || port > lastPort {
-			t.Fatalf("port %d, %v", port, err)
-		}
-	}
-}
