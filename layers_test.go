@@ -22,6 +22,7 @@ var layers = []struct {
 	{"topology/etcd/embedded", nil},
 	{"topology/etcd", []string{"federation", "topology", "topology/yamlfile"}},
 	{"topology", []string{"durable", "federation", "topology/yamlfile"}},
+	{"wan/halfdeaf", nil},
 	{"wan", []string{"durable", "federation", "wan/..."}},
 	{"localbroker/embedded", []string{"localbroker/amqpwire"}},
 	{"localbroker/amqpwire", nil},

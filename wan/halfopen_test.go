@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go"
+
+	"cloudqueue/wan/halfdeaf"
 )
 
 // besiegedAlone is set in the process that is besieged: its memory is that of the accepting side alone.
@@ -108,23 +110,6 @@ func (b *besieged) until(what string, holds func(account) bool) (a account) {
 	return a
 }
 
-// halfDeaf is a socket that hears a Retry and a refusal, and nothing that a handshake goes on with.
-type halfDeaf struct{ net.PacketConn }
-
-func (h halfDeaf) ReadFrom(b []byte) (int, net.Addr, error) {
-	const longHeader, packetType, retry, smallestInitial = 0x80, 0x30, 0x30, 1200 // RFC 9000 sections 17.2.5 and 14.1
-	for {
-		n, from, err := h.PacketConn.ReadFrom(b)
-		if err != nil || n < smallestInitial || b[0]&longHeader != 0 && b[0]&packetType == retry {
-			return n, from, err
-		}
-	}
-}
-
-// quic-go warns about a socket whose buffers it cannot set.
-func (halfDeaf) SetReadBuffer(int) error  { return nil }
-func (halfDeaf) SetWriteBuffer(int) error { return nil }
-
 // dialHalf begins a handshake from a host of its own and does not go on with it until ctx ends. The error is why it ended before.
 func dialHalf(ctx context.Context, host string, to net.Addr, w *world) error {
 	s, err := net.ListenPacket("udp", host+":0")
@@ -132,7 +117,7 @@ func dialHalf(ctx context.Context, host string, to net.Addr, w *world) error {
 		return err
 	}
 	defer s.Close()
-	tr := &quic.Transport{Conn: halfDeaf{s}}
+	tr := &quic.Transport{Conn: halfdeaf.Socket{PacketConn: s}}
 	defer tr.Close()
 	_, err = tr.Dial(ctx, to, w.identity(w.authority, "ams", 0).TLS(alpn, func([]*x509.Certificate) error { return nil }), &quic.Config{HandshakeIdleTimeout: 10 * time.Minute})
 	return err

@@ -11,25 +11,9 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"cloudqueue/router/admin"
+	"cloudqueue/wan/halfdeaf"
 	"cloudqueue/wan/pki"
 )
-
-// halfDeaf is a socket that hears a Retry and a refusal, and nothing that a handshake goes on with.
-type halfDeaf struct{ net.PacketConn }
-
-func (h halfDeaf) ReadFrom(b []byte) (int, net.Addr, error) {
-	const longHeader, packetType, retry, smallestInitial = 0x80, 0x30, 0x30, 1200 // RFC 9000 sections 17.2.5 and 14.1
-	for {
-		n, from, err := h.PacketConn.ReadFrom(b)
-		if err != nil || n < smallestInitial || b[0]&longHeader != 0 && b[0]&packetType == retry {
-			return n, from, err
-		}
-	}
-}
-
-// quic-go warns about a socket whose buffers it cannot set.
-func (halfDeaf) SetReadBuffer(int) error  { return nil }
-func (halfDeaf) SetWriteBuffer(int) error { return nil }
 
 // dialHalves begins handshakes from one host and does not go on with them until the test's end.
 func (w *world) dialHalves(t *testing.T, host string, count int, to *member) {
@@ -46,7 +30,7 @@ func (w *world) dialHalves(t *testing.T, host string, count int, to *member) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &quic.Transport{Conn: halfDeaf{s}}
+	tr := &quic.Transport{Conn: halfdeaf.Socket{PacketConn: s}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var dials sync.WaitGroup
 	t.Cleanup(func() {
