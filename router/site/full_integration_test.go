@@ -82,15 +82,7 @@ func TestAStoreThatABacklogFillsHoldsItsLanesAndDrainsAndResumes(t *testing.T) {
 	nyc.start() // what is stored drains: that makes room
 
 	ams.receipted("ams/orders", messages)
-	if diff := cmp.Diff(numbered(1, messages), firsts(nyc.names("in"))); diff != "" {
-		t.Errorf("at nyc (-want +got):\n%s", diff)
-	}
-	unrepeated(t, nyc.names("in"))
-	eventually(t, "status is well again", func() bool {
-		return ams.status().Store.State == admin.Running && ams.laneOut("ams/orders").State == admin.Running
-	})
-	ams.balanced()
-	nyc.balanced()
+	wellAgain(t, ams, nyc, messages)
 }
 
 func TestADiskThatSomebodyElseFillsIsSaidAndTheLaneGoesOnWhenThereIsSpace(t *testing.T) {
@@ -102,40 +94,53 @@ func TestADiskThatSomebodyElseFillsIsSaidAndTheLaneGoesOnWhenThereIsSpace(t *tes
 	ams.publish("orders", 1, 10)
 	ams.receipted("ams/orders", 10)
 
-	ballast := filepath.Join(mounted, "ballast")
-	if err := fill(ballast); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal(err)
-	}
+	makeRoom := fill(t, mounted)
 	ams.publish("orders", 11, 500)
 	eventually(t, "status says that the store has no space, and what to do", func() bool {
 		st := ams.status().Store
 		return (st.State == admin.Full || st.State == admin.Unwell) && st.Reason != "" && st.Fix != ""
 	})
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	makeRoom()
 
 	eventually(t, "all have arrived", func() bool { return len(firsts(nyc.bodies("in"))) == 500 })
 	ams.settled("ams/orders")
-	if diff := cmp.Diff(numbered(1, 500), firsts(nyc.bodies("in"))); diff != "" {
-		t.Errorf("at nyc (-want +got):\n%s", diff)
-	}
-	unrepeated(t, nyc.bodies("in"))
-	eventually(t, "status is well again", func() bool { return ams.status().Store.State == admin.Running })
-	ams.balanced()
-	nyc.balanced()
+	wellAgain(t, ams, nyc, 500)
 }
 
-// fill writes until there is no space.
-func fill(path string) error {
-	f, err := os.Create(path)
+// fill has somebody else fill a disk, until makeRoom.
+func fill(t *testing.T, mounted string) (makeRoom func()) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(mounted, "ballast"))
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
 	for err == nil {
 		_, err = f.Write(make([]byte, 4096))
 	}
-	return errors.Join(err, f.Close())
+	if err := errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := os.Remove(f.Name()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wellAgain ends a story of a small disk: first to last are at nyc, in their order, unrepeated, and the books of both balance.
+func wellAgain(t *testing.T, ams, nyc *member, last int) {
+	t.Helper()
+	if diff := cmp.Diff(numbered(1, last), firsts(nyc.names("in"))); diff != "" {
+		t.Errorf("at nyc (-want +got):\n%s", diff)
+	}
+	unrepeated(t, nyc.names("in"))
+	eventually(t, "status is well again", func() bool {
+		return ams.status().Store.State == admin.Running && ams.laneOut("ams/orders").State == admin.Running &&
+			nyc.status().Store.State == admin.Running && nyc.laneIn("ams/orders").State == admin.Running
+	})
+	ams.balanced()
+	nyc.balanced()
 }
 
 func TestADestinationWhoseDiskIsFullSaysSoAndLosesNothingAndResumes(t *testing.T) {
@@ -152,10 +157,7 @@ func TestADestinationWhoseDiskIsFullSaysSoAndLosesNothingAndResumes(t *testing.T
 	ams.publish("orders", 1, 10)
 	ams.receipted("ams/orders", 10)
 
-	ballast := filepath.Join(mounted, "ballast")
-	if err := fill(ballast); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal(err)
-	}
+	makeRoom := fill(t, mounted)
 	ams.publish("orders", 11, 500)
 	ams.publishOne("orders", "orders.unbound", amqp.Publishing{Body: make([]byte, 1<<20)}) // marks have a reserve, the parking has none
 	ams.publish("orders", 501, 1000)
@@ -166,21 +168,11 @@ func TestADestinationWhoseDiskIsFullSaysSoAndLosesNothingAndResumes(t *testing.T
 	if l := nyc.laneIn("ams/orders"); l.Done > 500 || l.Parked != 0 {
 		t.Errorf("done %d, with %d parked on a full disk", l.Done, l.Parked)
 	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	makeRoom()
 
 	ams.receipted("ams/orders", 1001)
 	if p := nyc.parked(1); p[0].Offset != 501 {
 		t.Errorf("parked: %+v", p)
 	}
-	if diff := cmp.Diff(numbered(1, 1000), firsts(nyc.bodies("in"))); diff != "" {
-		t.Errorf("at nyc (-want +got):\n%s", diff)
-	}
-	unrepeated(t, nyc.bodies("in"))
-	eventually(t, "status is well again", func() bool {
-		return nyc.status().Store.State == admin.Running && nyc.laneIn("ams/orders").State == admin.Running
-	})
-	ams.balanced()
-	nyc.balanced()
+	wellAgain(t, ams, nyc, 1000)
 }
