@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"cloudqueue/federation"
 	"cloudqueue/topology"
@@ -33,36 +32,6 @@ type Config struct {
 	Log          LogConfig
 }
 
-// BrokerConfig tells how to reach the site's AMQP broker.
-type BrokerConfig struct {
-	URL         string // amqp:// or amqps://host:port/vhost, without user and password
-	Username    string
-	Password    Secret
-	Authorities string // PEM file for amqps; empty: the system's
-	Certificate string // PEM file of a client certificate for amqps, with Key; empty: none
-	Key         string
-}
-
-// StoreConfig tells where the spool is.
-type StoreConfig struct {
-	Dir         string // of file://
-	Quota       uint64 // bytes; 0: the topology's, else the spool's default
-	LaneQuota   uint64 // bytes that one lane may use; 0: half of the quota; as much as Quota: no limit of its own
-	SegmentSize uint64 // bytes; 0: the spool's default
-}
-
-// URL is the store's URL.
-func (s StoreConfig) URL() string { return "file://" + s.Dir }
-
-// EtcdConfig tells how to reach the etcd that holds the topology.
-type EtcdConfig struct {
-	Endpoints   []string // https://host:2379
-	Certificate string   // PEM files; empty: none
-	Key         string
-	Authorities string // empty: the system's
-	Timeout     time.Duration
-}
-
 // CertificateFiles are the files of the site's identity, PEM each.
 type CertificateFiles struct{ Certificate, Key, Authorities string }
 
@@ -86,10 +55,7 @@ const (
 	DefaultDataDir    = "/var/lib/cloudqueue"
 	DefaultListen     = ":7443"
 	DefaultFederation = topology.DefaultFederation
-	minSegment        = 1 << 20 // chosen: below it the segments' own parts (header, checkpoint, footer) outweigh what they hold
-	maxSegment        = 1 << 30 // spool.Config's limit
-	minSegments       = 8       // spool.Config's limit: of a quota
-	maxLanes          = 2000    // chosen: RabbitMQ gives a connection 2,047 channels
+	maxLanes          = 2000 // chosen: RabbitMQ gives a connection 2,047 channels
 )
 
 // ReadConfig reads the file at path. The error is yamlfile.Problems when the file says something wrong: all of it at once,
@@ -137,34 +103,6 @@ type configSchema struct {
 	MaxLanes     *int               `yaml:"max-lanes"`
 	Certificates certificatesSchema `yaml:"certificates"`
 	Log          logSchema          `yaml:"log"`
-}
-
-type brokerSchema struct {
-	URL         string `yaml:"url"`
-	Username    string `yaml:"username"`
-	Password    Secret `yaml:"password"`
-	Authorities string `yaml:"authorities"`
-	Certificate string `yaml:"certificate"`
-	Key         string `yaml:"key"`
-}
-
-type storeSchema struct {
-	URL         string        `yaml:"url"`
-	Quota       yamlfile.Size `yaml:"quota"`
-	LaneQuota   yamlfile.Size `yaml:"lane-quota"`
-	SegmentSize yamlfile.Size `yaml:"segment-size"`
-}
-
-type etcdSchema struct {
-	Endpoints   []string      `yaml:"endpoints"`
-	Authorities string        `yaml:"authorities"`
-	Certificate string        `yaml:"certificate"`
-	Key         string        `yaml:"key"`
-	Timeout     time.Duration `yaml:"timeout"`
-}
-
-type topologySchema struct {
-	File string `yaml:"file"`
 }
 
 type certificatesSchema struct {
