@@ -16,16 +16,39 @@ import (
 
 // service answers the admin channel: the router for what it owns, the other parts for themselves.
 type service struct {
-	*router.Router
-	site *Site
+	router *router.Router
+	site   *Site
+}
+
+// Books, and the calls that follow it, are the router's alone.
+func (s service) Books(ctx context.Context) (*admin.Books, error) { return s.router.Books(ctx) }
+
+func (s service) Parked(ctx context.Context, f admin.ParkFilter) (*admin.ParkedList, error) {
+	return s.router.Parked(ctx, f)
+}
+
+func (s service) ShowParked(ctx context.Context, id string) (*admin.ParkedMessage, error) {
+	return s.router.ShowParked(ctx, id)
+}
+
+func (s service) Redrive(ctx context.Context, a admin.ParkAction) (*admin.ParkResult, error) {
+	return s.router.Redrive(ctx, a)
+}
+
+func (s service) Drop(ctx context.Context, a admin.ParkAction) (*admin.ParkResult, error) {
+	return s.router.Drop(ctx, a)
+}
+
+func (s service) Void(ctx context.Context, q admin.VoidRequest) (*admin.VoidResult, error) {
+	return s.router.Void(ctx, q)
 }
 
 // Status gathers what every part says of itself.
 func (s service) Status(context.Context) (*admin.Status, error) {
-	out := s.OutLanes()
+	out := s.router.OutLanes()
 	return &admin.Status{At: time.Now(), Federation: s.site.cfg.Federation, Site: string(s.site.cfg.Site),
 		Router: s.process(), Store: s.store(), Broker: s.localBroker(), Topology: s.topology(), Listener: s.listener(),
-		Links: s.links(out), Out: out, In: s.inLanes(), Parking: s.parking(), Refused: append(s.Refusals(), s.connections()...)}, nil
+		Links: s.links(out), Out: out, In: s.inLanes(), Parking: s.parking(), Refused: append(s.router.Refusals(), s.connections()...)}, nil
 }
 
 // since gives a condition without a date the start of the router: it has been so since then.
@@ -38,7 +61,7 @@ func (s service) since(c admin.Condition) admin.Condition {
 
 // inLanes gives those that nobody has opened yet the start of the router as their date.
 func (s service) inLanes() []admin.InLane {
-	lanes := s.InLanes()
+	lanes := s.router.InLanes()
 	for i := range lanes {
 		lanes[i].Condition = s.since(lanes[i].Condition)
 	}
@@ -58,7 +81,7 @@ func (s service) store() admin.Store {
 	out := admin.Store{Condition: admin.Condition{State: admin.Running}, URL: s.site.cfg.Store.URL(), ID: id.Store.String(), Born: id.Born, Epoch: id.Epoch,
 		LSN: sp.LastLSN(), UsedBytes: usage.Used, QuotaBytes: usage.Quota, ReserveBytes: usage.Reserve, FreeBytes: usage.Free,
 		Segments: usage.Segments, QueuedBytes: uint64(usage.Queued)}
-	corrupt := slices.DeleteFunc(sp.Corrupt(), func(c *spool.CorruptError) bool { return s.Abandoned(c.Batch) })
+	corrupt := slices.DeleteFunc(sp.Corrupt(), func(c *spool.CorruptError) bool { return s.router.Abandoned(c.Batch) })
 	for _, c := range corrupt {
 		out.Quarantined = append(out.Quarantined, c.Error())
 	}
@@ -94,7 +117,7 @@ func degraded(corrupt []*spool.CorruptError, cleaning error) (state admin.State,
 func (s service) localBroker() admin.Broker {
 	st := s.site.broker.Status()
 	consuming, publishing := admin.FromPart(st.Consuming), admin.FromPart(st.Publishing)
-	out := admin.Broker{Condition: consuming, URL: s.site.cfg.Broker.URL, Product: st.Product, Version: st.Version, Publishers: s.Publishers(),
+	out := admin.Broker{Condition: consuming, URL: s.site.cfg.Broker.URL, Product: st.Product, Version: st.Version, Publishers: s.router.Publishers(),
 		Connections: []admin.BrokerConnection{{Condition: consuming, Name: "consuming", NextRetry: st.ConsumingRetry},
 			{Condition: publishing, Name: "publishing", NextRetry: st.PublishingRetry, Alarm: st.Alarm}}}
 	if consuming.State.Healthy() {
@@ -105,7 +128,7 @@ func (s service) localBroker() admin.Broker {
 
 func (s service) topology() admin.Topology {
 	st := s.site.topology.Status()
-	version, digest, origin := s.Router.Topology()
+	version, digest, origin := s.router.Topology()
 	if st.From != "" && st.Digest == digest { // began with the copy on disk, and the source has the same
 		origin = st.From
 	}

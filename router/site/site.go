@@ -95,7 +95,7 @@ func (s *Site) openParts() (err error) {
 		return fmt.Errorf("router: %w", err)
 	}
 	late.handler = handler{s.router}
-	s.admin = admin.NewServer(service{Router: s.router, site: s}, s.log)
+	s.admin = admin.NewServer(service{router: s.router, site: s}, s.log)
 	return nil
 }
 
