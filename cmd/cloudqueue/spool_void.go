@@ -111,9 +111,9 @@ func corruptViews(found []*spool.CorruptError) []corruptView {
 }
 
 func (a *app) showCorrupt(found []*spool.CorruptError, dryRun bool) error {
-	return a.print(corruptViews(found), func(w io.Writer) {
+	return a.printFixes(corruptViews(found), func(w io.Writer) {
 		if len(found) == 0 {
-			fmt.Fprintln(w, "nothing is corrupt in the store")
+			fmt.Fprintln(w, "nothing is corrupt in the store; which offsets to abandon of a lane that is held all the same is in: cloudqueue status")
 			return
 		}
 		g := newGrid(">SEGMENT", ">BYTE", "GROUPS", "WHAT", "BATCH")

@@ -16,6 +16,7 @@ func (s *Spool) checkpointNow(moved []uint64) *checkpoint {
 			c.segments = append(c.segments, g.tableEntry())
 		}
 	}
+	c.segments = append(c.segments, s.state.missing...)
 	for key, l := range s.state.index.lanes {
 		if l.highest != 0 {
 			c.highest = append(c.highest, laneHighest{key, l.highest})

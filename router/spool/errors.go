@@ -25,7 +25,7 @@ type CorruptError struct {
 	What    string
 	// Batch is the one that cannot be served; its Lane is zero when it is not known what the stretch held.
 	Batch federation.BatchName
-	Count uint32 // of its messages; 0 when that is not known
+	Count uint32 // of its messages, or of the offsets from First on that are missing; 0 when that is not known
 	// Marks tells that journals, receipts and other marks may be lost: nothing of the spool can be trusted.
 	Marks bool
 }

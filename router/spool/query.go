@@ -58,6 +58,28 @@ func (s *Spool) Highest(lane federation.Lane, gen federation.Generation) federat
 	return 0
 }
 
+// Missing gives the first offsets of a span that nothing holds; false when there are none. Of a lane that is scattered over a segment some
+// may be missing that Read alone finds.
+func (s *Spool) Missing(lane federation.Lane, gen federation.Generation, span federation.Span) (federation.Span, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.state.index.lanes[laneKey{lane, gen}]
+	if l == nil {
+		return span, true
+	}
+	for at := span.First; at <= span.Last; {
+		runs := l.at(at, nil)
+		if len(runs) == 0 {
+			return federation.Span{First: at, Last: span.Last}, true
+		}
+		if first := runs[0].first; first > at {
+			return federation.Span{First: at, Last: min(first-1, span.Last)}, true
+		}
+		at = runs[0].last + 1
+	}
+	return federation.Span{}, false
+}
+
 // Mark gives the durable value of a mark. The caller may keep and change it. A mark that was submitted counts once its group is durable.
 func (s *Spool) Mark(key federation.MarkKey) ([]byte, bool) {
 	s.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 
 	"cloudqueue/federation"
@@ -85,10 +86,13 @@ func (s *Spool) conflict(key laneKey, g *segment, e extent) error {
 func (s *Spool) nothing(key laneKey, from federation.Offset) error {
 	s.mu.Lock()
 	l := s.state.index.lanes[key]
-	lost := l != nil && from <= l.highest && from > l.forgotten
+	var last federation.Offset
+	if l != nil && from > l.forgotten {
+		last = l.highest
+	}
 	s.mu.Unlock()
-	if lost {
-		return s.lost(key, from, ErrNone)
+	if from <= last {
+		return s.lost(key, federation.Span{First: from, Last: last}, ErrNone)
 	}
 	return ErrNone
 }
@@ -98,11 +102,11 @@ func (s *Spool) hole(key laneKey, from, first federation.Offset) error {
 	if first <= from {
 		return nil
 	}
-	return s.lost(key, from, nil)
+	return s.lost(key, federation.Span{First: from, Last: first - 1}, nil)
 }
 
-// lost blames a missing offset on a stretch of which nobody knows what it held, if there is one.
-func (s *Spool) lost(key laneKey, from federation.Offset, otherwise error) error {
+// lost blames missing offsets on a stretch of which nobody knows what it held, if there is one.
+func (s *Spool) lost(key laneKey, missing federation.Span, otherwise error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.corrupt, func(c *CorruptError) bool { return c.Batch.First == 0 })
@@ -110,7 +114,8 @@ func (s *Spool) lost(key laneKey, from federation.Offset, otherwise error) error
 		return otherwise
 	}
 	c := *s.corrupt[i]
-	c.Batch = federation.BatchName{Lane: key.lane, Generation: key.generation, First: from}
+	c.Batch = federation.BatchName{Lane: key.lane, Generation: key.generation, First: missing.First}
+	c.Count = uint32(min(missing.Last-missing.First+1, math.MaxUint32)) // beyond it the void is typed twice
 	return &c
 }
 

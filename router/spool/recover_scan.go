@@ -168,10 +168,16 @@ func (r *recovery) readOlder(ctx context.Context) error {
 	return nil
 }
 
+// missing keeps the table's line of a segment that is not there, unless an admin abandons it: every later opening tells of the loss, or finds
+// the segment where it was put back.
 func (r *recovery) missing(entry tableEntry) {
-	if !entry.accepted {
-		_ = r.corrupt(&CorruptError{Segment: entry.number, Offset: -1, Last: entry.last, What: "the segment is missing"}) // never an error without Marks
+	if entry.accepted {
+		return
 	}
+	if !r.accept {
+		r.state.missing = append(r.state.missing, entry)
+	}
+	_ = r.corrupt(&CorruptError{Segment: entry.number, Offset: -1, Last: entry.last, What: "the segment is missing"}) // never an error without Marks
 }
 
 // readOld reads the index of one segment of the table.

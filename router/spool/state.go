@@ -17,6 +17,7 @@ type state struct {
 	parks    *parking
 	audits   []ownAudit // by own LSN, at most maxAudits
 	segments map[uint64]*segment
+	missing  []tableEntry   // of segments that were not there at Open
 	last     federation.LSN // of the last group that is durable
 }
 
