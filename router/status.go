@@ -11,6 +11,7 @@ import (
 	"cloudqueue/federation"
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool"
+	"cloudqueue/topology"
 )
 
 // OutLanes tells how the lanes that begin here are, by name.
@@ -161,7 +162,7 @@ func (r *Router) Publishers() []admin.Publisher {
 }
 
 // Topology is the snapshot in force.
-func (r *Router) Topology() (version uint64, digest [32]byte, origin string) {
+func (r *Router) Topology() (version uint64, digest [32]byte, origin topology.Origin) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.current.Version, r.current.Digest, r.current.Origin

@@ -42,7 +42,7 @@ func TestBindingsOfADocumentThatACrashKeptFromTheCopyAreToBeUnbound(t *testing.T
 		{"it was the first one", "", keyed("e", "b"), keyed("e", "c"), []federation.Source{orders("e", "b")}},
 		{"the route is gone", "", keyed("e", "b"), sites, []federation.Source{orders("e", "b")}},
 	} {
-		for _, origin := range []string{topology.OriginEtcd, topology.OriginFile} {
+		for _, origin := range []topology.Origin{topology.OriginEtcd, topology.OriginFile} {
 			synctest.Test(t, func(t *testing.T) {
 				dir, source := t.TempDir(), newFakeSource(origin)
 				if c.before != "" {

@@ -12,7 +12,7 @@ import (
 
 // fakeSource is a source with faults: what it holds, an error, or no answer at all.
 type fakeSource struct {
-	origin string
+	origin topology.Origin
 
 	mu      sync.Mutex // guards what tests change while the follower reads
 	stored  topology.Stored
@@ -23,12 +23,12 @@ type fakeSource struct {
 	reads   int
 }
 
-func newFakeSource(origin string) *fakeSource {
+func newFakeSource(origin topology.Origin) *fakeSource {
 	return &fakeSource{origin: origin, err: topology.ErrMissing, changed: make(chan struct{}, 1)}
 }
 
-func (s *fakeSource) Name() string   { return "fake" }
-func (s *fakeSource) Origin() string { return s.origin }
+func (s *fakeSource) Name() string            { return "fake" }
+func (s *fakeSource) Origin() topology.Origin { return s.origin }
 
 func (s *fakeSource) Read(ctx context.Context) (topology.Stored, error) {
 	s.mu.Lock()

@@ -30,7 +30,7 @@ func NewFile(path string) *File { return &File{path: path} }
 func (f *File) Name() string { return f.path }
 
 // Origin is OriginFile.
-func (f *File) Origin() string { return OriginFile }
+func (f *File) Origin() Origin { return OriginFile }
 
 // Read reads the file. ErrMissing: there is none.
 func (f *File) Read(context.Context) (Stored, error) {

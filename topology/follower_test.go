@@ -109,10 +109,11 @@ func TestFollowerNeverTakesAMissingTopologyForADeletion(t *testing.T) {
 
 func TestFollowerRefusesWhatMayNotComeIntoForce(t *testing.T) {
 	for _, c := range []struct {
-		name, origin string
-		version      uint64
-		src, why     string
-		fix          string
+		name     string
+		origin   topology.Origin
+		version  uint64
+		src, why string
+		fix      string
 	}{
 		{"a document with mistakes", topology.OriginEtcd, 6, route(from + "    to: [{site: mars}]\n"), `the document is not valid: fake:8:17: routes.orders.to[0].site: there is no site "mars"; write a name that stands under sites`, "mend the document"},
 		{"an older version", topology.OriginEtcd, 4, one, "version 4 is older than version 5, which is in force: the source was wiped or rolled back", "cloudqueue topology apply --at-least 6 FILE"},

@@ -36,7 +36,7 @@ type lastGoodHead struct {
 	Format  int          `json:"format"`
 	Version uint64       `json:"version"`
 	SHA256  string       `json:"sha256"`
-	Origin  string       `json:"origin"`
+	Origin  Origin       `json:"origin"`
 	Numbers Numbers      `json:"numbers,omitempty"`
 	Gone    []keptRoute  `json:"gone,omitempty"`
 	Left    []keptSource `json:"left,omitempty"`
@@ -52,7 +52,7 @@ const (
 // lastGood is a document with where it came from.
 type lastGood struct {
 	Stored
-	origin string
+	origin Origin
 	gone   []Route
 	left   []federation.Source
 }

@@ -22,7 +22,7 @@ func orders(exchange string, keys ...string) federation.Source {
 }
 
 func TestKeysThatAreTakenOutWhileTheRouterIsDownAreToBeUnbound(t *testing.T) {
-	for _, origin := range []string{topology.OriginEtcd, topology.OriginFile} {
+	for _, origin := range []topology.Origin{topology.OriginEtcd, topology.OriginFile} {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
 			source := newFakeSource(origin)
@@ -49,7 +49,7 @@ func TestKeysThatAreTakenOutWhileTheRouterIsDownAreToBeUnbound(t *testing.T) {
 }
 
 // version is 0 for a source without versions.
-func version(origin string) uint64 {
+func version(origin topology.Origin) uint64 {
 	if origin == topology.OriginEtcd {
 		return 1
 	}

@@ -11,7 +11,7 @@ import (
 func TestTheStatusTellsAnEmptySourceFromOneThatIsAway(t *testing.T) {
 	const etcd, file = topology.OriginEtcd, topology.OriginFile
 	for name, c := range map[string]struct {
-		origin, from string
+		origin, from topology.Origin
 		missing      bool
 		reason, fix  string
 	}{

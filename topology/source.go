@@ -38,7 +38,7 @@ type Source interface {
 	// Name is what status shows and what stands before line numbers, for example a path.
 	Name() string
 	// Origin is OriginEtcd or OriginFile.
-	Origin() string
+	Origin() Origin
 	// Read gives what is stored now. ErrMissing: nothing is; it never means that anything was deleted. Any other error:
 	// unknown. It returns soon after ctx ends, and by itself within seconds when the source does not answer.
 	Read(ctx context.Context) (Stored, error)
@@ -56,7 +56,7 @@ type Report struct {
 	Router  string            `json:"router"` // id of the process, for people
 	Version uint64            `json:"version"`
 	Digest  string            `json:"digest"` // hexadecimal
-	Origin  string            `json:"origin"`
+	Origin  Origin            `json:"origin"`
 	Refused string            `json:"refused,omitempty"` // why a later document is not in force
 	Since   time.Time         `json:"since"`
 }

@@ -12,11 +12,11 @@ import (
 // Status is what a Follower says of itself.
 type Status struct {
 	Source string // its name
-	Origin string // OriginEtcd or OriginFile
+	Origin Origin // OriginEtcd or OriginFile
 
 	Version   uint64 // of the document in force
 	Digest    [32]byte
-	From      string    // its origin: OriginEtcd, OriginFile or OriginLastGood; "": none is in force
+	From      Origin    // its origin: OriginEtcd, OriginFile or OriginLastGood; "": none is in force
 	Since     time.Time // since when it is in force
 	Contact   time.Time // when the source last answered
 	Trouble   string    // why the source does not answer; "" when it does
@@ -91,7 +91,7 @@ func (f *Follower) nowRunning(s Snapshot) {
 }
 
 // nowConfirmed notes that the source holds what is in force.
-func (f *Follower) nowConfirmed(origin string) {
+func (f *Follower) nowConfirmed(origin Origin) {
 	f.update(func(status *Status) { status.From, status.Refused = origin, nil })
 }
 

@@ -152,7 +152,7 @@ func sitesOf(document *topology.Document, wanted topology.Stored, reports []topo
 	var sites []siteView
 	for _, s := range document.Sites() {
 		r, reported := bySite[s.ID]
-		view := siteView{Site: string(s.ID), Version: r.Version, Origin: r.Origin, Reason: r.Refused, Since: r.Since, State: notYet}
+		view := siteView{Site: string(s.ID), Version: r.Version, Origin: string(r.Origin), Reason: r.Refused, Since: r.Since, State: notYet}
 		switch {
 		case !reported:
 			view.State, view.Reason = noReport, "its router is down, or does not reach etcd"

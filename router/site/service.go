@@ -132,7 +132,7 @@ func (s service) topology() admin.Topology {
 	if st.From != "" && st.Digest == digest { // began with the copy on disk, and the source has the same
 		origin = st.From
 	}
-	out := admin.Topology{Condition: s.since(admin.FromPart(st.Part())), Version: version, Digest: hex.EncodeToString(digest[:]), Origin: origin, Source: st.Source, AppliedAt: st.Since}
+	out := admin.Topology{Condition: s.since(admin.FromPart(st.Part())), Version: version, Digest: hex.EncodeToString(digest[:]), Origin: string(origin), Source: st.Source, AppliedAt: st.Since}
 	if st.Refused != nil {
 		out.Problem = st.Refused.Why
 	}

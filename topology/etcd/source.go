@@ -25,7 +25,7 @@ func (s *Store) Source() *Source { return &Source{store: s} }
 func (s *Source) Name() string { return s.store.name }
 
 // Origin is topology.OriginEtcd.
-func (s *Source) Origin() string { return topology.OriginEtcd }
+func (s *Source) Origin() topology.Origin { return topology.OriginEtcd }
 
 // Read gives the document in force. Its errors are those of Store.Get.
 func (s *Source) Read(ctx context.Context) (topology.Stored, error) {
