@@ -63,12 +63,15 @@ func (s *JournalState) resume(a Sync) {
 	}
 	r := a.Receipt
 	s.mark.Counters = r.Counters
-	done := r.Done
+	done, seal := r.Done, r.Seal
 	if a.Join-1 > done { // it left, and joined again since
 		s.mark.Counters.Excluded += uint64(a.Join - 1 - done)
-		done = a.Join - 1
+		done, seal = a.Join-1, 0
 	}
 	s.begin(r.Join, done, a.LastAssigned)
+	if seal != 0 && done >= r.Join {
+		s.mark.Seals = []SealPoint{{seal, done}}
+	}
 }
 
 // adoptGap passes what the origin says is not for this destination.

@@ -35,6 +35,7 @@ type Hello struct {
 	Born                   time.Time
 	Epoch                  Epoch
 	LastLSN                LSN
+	Openings               []Opening // of the store before this one, oldest first, at most MaxOpenings
 	Boot                   BootID
 	TopologyVersion        uint64
 	TopologyDigest         [32]byte
@@ -78,6 +79,7 @@ type LaneState struct {
 type DestState struct {
 	Destination Destination
 	NextWanted  Offset
+	Seal        Epoch  // in which the batch with NextWanted − 1 was sealed, as the journal remembers it; 0: not known
 	Window      uint32 // bytes beyond NextWanted that are admissible
 	Store       StoreID
 	Born        time.Time

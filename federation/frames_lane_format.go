@@ -8,12 +8,12 @@ package federation
 //
 // LANE_STATE:
 //
-//	 ┌─────────┬──────┬────────────────────┬──────┬───────────────────────────────────────────────────────────────┬─────────┬──────┬──────┐
-//	 │ zero 4  │ lane │ known generation 8 │ n u8 │ n × {destination, next wanted 8, window 4, store 16, born 8} │ verdict │ text │ TLVs │
-//	 └─────────┴──────┴────────────────────┴──────┴───────────────────────────────────────────────────────────────┴─────────┴──────┴──────┘
+//	 ┌─────────┬──────┬────────────────────┬──────┬──────────────────────────────────────────────────────────────────────┬─────────┬──────┬──────┐
+//	 │ zero 4  │ lane │ known generation 8 │ n u8 │ n × {destination, next wanted 8, seal 8, window 4, store 16, born 8} │ verdict │ text │ TLVs │
+//	 └─────────┴──────┴────────────────────┴──────┴──────────────────────────────────────────────────────────────────────┴─────────┴──────┴──────┘
 //
 // The first four bytes are reserved for a short id of the lane: zero in version 1, whose frames name the whole lane;
-// another value is refused with ErrUnknownCritical. n ≤ 48. The verdict is OK, or says why nothing of the lane is taken
+// another value is refused with ErrUnknownCritical. n ≤ 48. Seal is that of a RECEIPT, of the offset before the next wanted. The verdict is OK, or says why nothing of the lane is taken
 // (NO_GRANT, TOPOLOGY_OLD …), and the text what to do.
 
 func (w *writer) laneOpen(o *LaneOpen) {
@@ -53,6 +53,7 @@ func (w *writer) laneState(s *LaneState) {
 	for _, d := range s.Destinations {
 		w.destination(d.Destination)
 		w.u64(uint64(d.NextWanted))
+		w.u64(uint64(d.Seal))
 		w.u32(d.Window)
 		w.bytes(d.Store[:])
 		w.time(d.Born)
@@ -65,11 +66,11 @@ func (w *writer) laneState(s *LaneState) {
 func (r *reader) laneState() LaneState {
 	r.noShortID()
 	s := LaneState{Lane: r.lane(), KnownGeneration: Generation(r.u64())}
-	if n := r.count(int(r.u8()), MaxDestinations, 3+8+4+16+8); n > 0 {
+	if n := r.count(int(r.u8()), MaxDestinations, 3+8+8+4+16+8); n > 0 {
 		s.Destinations = make([]DestState, n)
 	}
 	for i := range s.Destinations {
-		s.Destinations[i] = DestState{Destination: r.destination(), NextWanted: Offset(r.u64()), Window: r.u32(), Store: r.id(), Born: r.time()}
+		s.Destinations[i] = DestState{Destination: r.destination(), NextWanted: Offset(r.u64()), Seal: Epoch(r.u64()), Window: r.u32(), Store: r.id(), Born: r.time()}
 	}
 	s.Verdict = r.verdict()
 	s.Text = r.text()

@@ -11,6 +11,7 @@ package federation
 //	born               8          ms
 //	epoch              8
 //	last LSN           8          durable when it was said
+//	openings           1 + n × 16 n ≤ 64; {epoch 8, last LSN 8} of the store's earlier openings, ascending
 //	boot id            16
 //	topology version   8
 //	topology digest    32
@@ -38,6 +39,7 @@ func (w *writer) hello(h *Hello) {
 	w.time(h.Born)
 	w.u64(uint64(h.Epoch))
 	w.u64(uint64(h.LastLSN))
+	w.openings(h.Openings)
 	w.bytes(h.Boot[:])
 	w.u64(h.TopologyVersion)
 	w.bytes(h.TopologyDigest[:])
@@ -57,6 +59,7 @@ func (r *reader) hello() Hello {
 	h.Born = r.time()
 	h.Epoch = Epoch(r.u64())
 	h.LastLSN = LSN(r.u64())
+	h.Openings = r.openings()
 	h.Boot = r.id()
 	h.TopologyVersion = r.u64()
 	h.TopologyDigest = r.digest()

@@ -245,6 +245,7 @@ var markValues = map[MarkKind]func([]byte) ([]byte, error){
 	MarkDest:     reencode(ParseDestMark),
 	MarkVoid:     reencode(ParseVoidMark),
 	MarkOwner:    reencode(ParseOwnerMark),
+	MarkOpenings: reencode(ParseOpeningsMark),
 }
 
 func reencode[T interface{ Encode() []byte }](parse func([]byte) (T, error)) func([]byte) ([]byte, error) {
@@ -266,6 +267,7 @@ func FuzzMarkValues(f *testing.F) {
 	f.Add(uint8(MarkDest), DestMark{First: sampleStore, NewestBorn: sampleTime}.Encode())
 	f.Add(uint8(MarkVoid), VoidMark{Voids: sampleVoids()}.Encode())
 	f.Add(uint8(MarkOwner), OwnerMark{Highest: 2}.Encode())
+	f.Add(uint8(MarkOpenings), OpeningsMark{Openings: sampleOpenings}.Encode())
 	f.Fuzz(func(t *testing.T, kind uint8, input []byte) {
 		decode, ok := markValues[MarkKind(kind)]
 		if !ok {

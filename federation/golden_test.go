@@ -40,6 +40,8 @@ func goldens(t testing.TB) map[string]golden {
 	add("void", void.Encode(), void, decodeValue(ParseVoidMark))
 	owner := OwnerMark{Highest: 3, Extensions: sampleTLVs}
 	add("owner", owner.Encode(), owner, decodeValue(ParseOwnerMark))
+	openings := OpeningsMark{Openings: sampleOpenings, Extensions: sampleTLVs}
+	add("openings", openings.Encode(), openings, decodeValue(ParseOpeningsMark))
 	for name, k := range sampleKeys() {
 		add("key-"+name, AppendMarkKey(nil, k), k, decodeKey)
 	}
@@ -57,12 +59,13 @@ type golden struct {
 
 func sampleKeys() map[string]MarkKey {
 	return map[string]MarkKey{
-		"journal": {Kind: MarkJournal, Lane: sampleLane, Generation: 9, Dest: sampleDest},
-		"high":    {Kind: MarkLaneHigh, Lane: sampleLane, Generation: 9},
-		"lane":    {Kind: MarkLane, Lane: sampleLane},
-		"peer":    {Kind: MarkPeer, Dest: Destination{Site: "nyc"}},
-		"owner":   {Kind: MarkOwner},
-		"later":   {Kind: 77, Generation: 9, Dest: sampleDest},
+		"journal":  {Kind: MarkJournal, Lane: sampleLane, Generation: 9, Dest: sampleDest},
+		"high":     {Kind: MarkLaneHigh, Lane: sampleLane, Generation: 9},
+		"lane":     {Kind: MarkLane, Lane: sampleLane},
+		"peer":     {Kind: MarkPeer, Dest: Destination{Site: "nyc"}},
+		"owner":    {Kind: MarkOwner},
+		"openings": {Kind: MarkOpenings},
+		"later":    {Kind: 77, Generation: 9, Dest: sampleDest},
 	}
 }
 

@@ -314,5 +314,5 @@ func cloneJournal(j Journal) Journal {
 
 // Receipt is the receipt that a durable journal stands for.
 func (j Journal) Receipt(lane Lane, generation Generation, destination Destination) Receipt {
-	return Receipt{Lane: lane, Generation: generation, Destination: destination, Join: j.Join, Done: j.Done, Counters: j.Counters}
+	return Receipt{Lane: lane, Generation: generation, Destination: destination, Join: j.Join, Done: j.Done, Seal: j.DoneSeal(), Counters: j.Counters}
 }

@@ -34,5 +34,15 @@ type Journal struct {
 	Extensions []TLV // fields of later versions, kept and written again
 }
 
+// DoneSeal is the epoch in which the batch with Done was sealed; 0: not known, after a span that was passed, or with nothing done.
+func (j Journal) DoneSeal() Epoch {
+	for i := len(j.Seals) - 1; i >= 0; i-- {
+		if j.Seals[i].First <= j.Done {
+			return j.Seals[i].Epoch
+		}
+	}
+	return 0
+}
+
 // Balanced tells whether the books of the journal balance (G14).
 func (j Journal) Balanced() bool { return uint64(j.Done+1-j.Join) == j.Counters.Sum() }

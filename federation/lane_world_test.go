@@ -1,6 +1,7 @@
 package federation
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,6 +35,8 @@ type laneWorld struct {
 	faults   bool            // some happened: repairs and flags are allowed
 
 	rewound  bool
+	asks     bool             // the origin sends only after the destination's word on where to go on
+	opened   bool             // it has come, since the origin was started
 	ended    map[content]bool // delivered, parked or expired, by the batch they came from
 	taken    map[Offset]*laneBatch
 	answered func(t *rapid.T, b *laneBatch, v Verdict) // sees what the destination says to each frame
@@ -84,6 +87,7 @@ func newLaneWorld() *laneWorld {
 func (w *laneWorld) restartOrigin() {
 	w.pending = w.durable
 	w.ledger = NewLedger(w.durable.member, w.durable.receipt, w.durable.dest, start)
+	w.opened = false
 	w.loseLink()
 }
 
@@ -107,16 +111,45 @@ func (w *laneWorld) batchAt(n Offset) *laneBatch {
 
 // send sends the next batch, or steps over one that is not for the destination.
 func (w *laneWorld) send() bool {
+	if w.asks && !w.opened && !w.open() {
+		return false
+	}
 	n, ok := w.ledger.Next(w.last)
 	if !ok {
 		return false
 	}
 	b := w.batchAt(n)
-	w.ledger.Sent(b.span, start)
+	w.ledger.Sent(b.span, b.seal, start)
 	if b.member && !b.void {
 		w.net = append(w.net, b)
 	}
 	return true
+}
+
+// open is LANE_OPEN and LANE_STATE: the destination has finished what it took of an earlier process of the origin, and says where it is. It
+// is false when the origin does not go on from there.
+func (w *laneWorld) open() bool {
+	j := w.state.Durable()
+	if j.Join == 0 || w.state.Unfinished() > 0 || w.state.Changed() {
+		return false
+	}
+	result := w.proven(j.Done, func() ReceiptResult { return w.ledger.Continue(j.Done, j.DoneSeal(), w.last) })
+	w.opened = result == ReceiptTaken
+	return w.opened
+}
+
+// proven asks again when the origin has read its own batch at done.
+func (w *laneWorld) proven(done Offset, ask func() ReceiptResult) ReceiptResult {
+	result := ask()
+	if result == ReceiptUnproven {
+		own := w.batchAt(done)
+		w.ledger.Sealed(own.span, own.seal)
+		result = ask()
+	}
+	if result == ReceiptUnproven || result == ReceiptOtherBranch && !w.rewound {
+		panic("what is done of the lane's own batches is " + result.String())
+	}
+	return result
 }
 
 func (w *laneWorld) takeReceipt() {
@@ -126,9 +159,16 @@ func (w *laneWorld) takeReceipt() {
 	}
 	r := j.Receipt(sampleLane, 1, sampleDest)
 	r.Store, r.Born = w.store, w.born
-	if w.ledger.Accept(r, w.last, start) == ReceiptTaken {
-		w.pending.receipt = &r
-		w.pending.dest = w.ledger.Dest()
+	before := w.ledger.Done()
+	if w.proven(r.Done, func() ReceiptResult { return w.ledger.Accept(r, w.last, start) }) != ReceiptTaken {
+		return
+	}
+	w.pending.receipt = &r
+	w.pending.dest = w.ledger.Dest()
+	for n := before + 1; w.asks && n <= r.Done; n++ {
+		if b := w.batchAt(n); !w.ended[content{b, n}] {
+			panic(fmt.Sprintf("G1: the receipt of %d counts for offset %d, sealed in epoch %d, which never ended", r.Done, n, b.seal))
+		}
 	}
 }
 

@@ -26,7 +26,9 @@ type Ledger struct {
 	has      bool    // there is one
 	settled  Offset  // done of the last receipt that is durable
 	sent     *SpanSet
-	progress time.Time // of the last receipt that grew, or of the first send after nothing was outstanding, or of the last repair
+	seals    []sealedSpan // what is known of the lane's own batches, ascending
+	unread   Offset       // an offset whose own batch nobody can read any more
+	progress time.Time    // of the last receipt that grew, or of the first send after nothing was outstanding, or of the last repair
 }
 
 // maxSentRuns bounds the gaps that refused frames leave (chosen: the frames outstanding on one stream are fewer).
@@ -58,8 +60,14 @@ func (l *Ledger) Next(durable Offset) (Offset, bool) {
 	return next, next <= last
 }
 
-// Sent records that a copy of the span left for the destination.
-func (l *Ledger) Sent(span Span, now time.Time) {
+// Sent records that a copy of the span, sealed in epoch seal, left for the destination.
+func (l *Ledger) Sent(span Span, seal Epoch, now time.Time) {
+	l.Sealed(span, seal)
+	l.Pass(span, now)
+}
+
+// Pass regards a span as sent of which nothing is to be sent: it was given up, or is for others, or is done.
+func (l *Ledger) Pass(span Span, now time.Time) {
 	span.First = max(span.First, l.receipt.Done+1)
 	if !l.Outstanding() {
 		l.progress = now
@@ -97,9 +105,17 @@ const (
 	ReceiptAhead
 	// ReceiptNotMember: the destination never joined, or it is another one.
 	ReceiptNotMember
+	// ReceiptOtherBranch: what it is done with was sealed in another epoch than this lane's own batch there: the origin's store was put back
+	// to an older state, and has numbered other messages since.
+	ReceiptOtherBranch
+	// ReceiptUnproven: the epoch of the lane's own batch at done is not known yet. Read it, tell Sealed or Unreadable, and ask again.
+	ReceiptUnproven
+	// ReceiptBehind: the destination has done less than it receipted: its store was put back to an older state. Only Continue says it.
+	ReceiptBehind
 )
 
-var receiptResults = [...]string{"taken", "known", "of an old store", "unbalanced", "ahead of the lane", "not of a member"}
+var receiptResults = [...]string{"taken", "known", "of an old store", "unbalanced", "ahead of the lane", "not of a member",
+	"of another branch of the lane", "not proven yet", "behind an earlier one"}
 
 // String gives the result in words for people.
 func (r ReceiptResult) String() string {
@@ -119,12 +135,13 @@ func (l *Ledger) Accept(r Receipt, lastAssigned Offset, now time.Time) ReceiptRe
 		return ReceiptOldStore
 	case r.Join < 1 || r.Done < r.Join-1 || uint64(r.Done+1-r.Join) != r.Counters.Sum():
 		return ReceiptUnbalanced
-	case r.Done > lastAssigned:
-		return ReceiptAhead
 	case r.Done <= l.receipt.Done:
 		// Also of a newer store, which becomes the newest when it asks SYNC (Ask): before that it has no journal to
 		// speak of.
 		return ReceiptKnown
+	}
+	if result := l.branch(r.Done, r.Seal, lastAssigned); result != ReceiptTaken {
+		return result
 	}
 	l.newest(r.Store, r.Born)
 	l.receipt, l.has = r, true

@@ -44,25 +44,25 @@ func TestLedgerSendsInOrderAndOnlyWhatIsDurable(t *testing.T) {
 	l := newLedger(5)
 	wantNext(t, l, 4, 5, false)
 	wantNext(t, l, 9, 5, true)
-	l.Sent(Span{5, 9}, start)
+	l.Sent(Span{5, 9}, 1, start)
 	wantNext(t, l, 9, 10, false)
 	wantNext(t, l, 20, 10, true)
 }
 
 func TestLedgerSendsAgainWhatWasRefusedOrLost(t *testing.T) {
 	l := newLedger(1)
-	l.Sent(Span{1, 4}, start)
-	l.Sent(Span{5, 8}, start)
-	l.Sent(Span{9, 12}, start)
+	l.Sent(Span{1, 4}, 1, start)
+	l.Sent(Span{5, 8}, 1, start)
+	l.Sent(Span{9, 12}, 1, start)
 	l.Lost(Span{5, 8})
 	wantNext(t, l, 12, 5, true)
-	l.Sent(Span{5, 8}, start)
+	l.Sent(Span{5, 8}, 1, start)
 	wantNext(t, l, 12, 13, false)
 }
 
 func TestLedgerForgetsOnDurableReceiptsAlone(t *testing.T) {
 	l := newLedger(1)
-	l.Sent(Span{1, 20}, start)
+	l.Sent(Span{1, 20}, 1, start)
 	wantReceipt(t, l, word(1, 8), ReceiptTaken)
 	if l.Settled() != 0 || l.Forgettable() != 0 {
 		t.Errorf("settled %d, forgettable %d before the mark is durable, want 0", l.Settled(), l.Forgettable())
@@ -153,7 +153,7 @@ func TestSyncAnswerWaitsForTheMarksItTellsOf(t *testing.T) {
 func TestANewStoreIsSentAgainWhatItsReceiptLacks(t *testing.T) {
 	l := newLedger(1)
 	l.Ask(storeA, bornA, start)
-	l.Sent(Span{1, 20}, start)
+	l.Sent(Span{1, 20}, 1, start)
 	wantReceipt(t, l, word(1, 8), ReceiptTaken)
 	l.Ask(storeB, bornB, start)
 	wantNext(t, l, 20, 9, true)
@@ -172,15 +172,15 @@ func TestRepairIsDueAfterSilenceWithOffsetsOutstanding(t *testing.T) {
 	}
 	l := newLedger(1)
 	wantDue(l, time.Time{}, false)
-	l.Sent(Span{1, 10}, at(100))
+	l.Sent(Span{1, 10}, 1, at(100))
 	wantDue(l, at(130), true)
-	l.Sent(Span{11, 20}, at(110)) // sending is no progress
+	l.Sent(Span{11, 20}, 1, at(110)) // sending is no progress
 	wantDue(l, at(130), true)
 	l.Accept(word(1, 4), 100, at(115))
 	wantDue(l, at(145), true)
 	l.Rewind(4, at(145))
 	wantNext(t, l, 20, 5, true)
-	l.Sent(Span{1, 10}, at(146)) // the batch that holds 5
+	l.Sent(Span{1, 10}, 1, at(146)) // the batch that holds 5
 	wantDue(l, at(176), true)
 	l.Accept(word(1, 10), 100, at(150))
 	wantDue(l, time.Time{}, false)
@@ -188,7 +188,7 @@ func TestRepairIsDueAfterSilenceWithOffsetsOutstanding(t *testing.T) {
 
 func TestRewindGoesBackToTheDestinationsDone(t *testing.T) {
 	l := newLedger(1)
-	l.Sent(Span{1, 20}, start)
+	l.Sent(Span{1, 20}, 1, start)
 	l.Rewind(12, start) // done there, the receipt is on its way
 	wantNext(t, l, 20, 13, true)
 }
@@ -196,7 +196,7 @@ func TestRewindGoesBackToTheDestinationsDone(t *testing.T) {
 func TestADestinationThatHasLeftIsSentNothingMoreAndKeepsNothing(t *testing.T) {
 	l := NewLedger(Membership{Destination: sampleDest, Join: 1, Leave: 10}, nil, DestMark{}, start)
 	wantNext(t, l, 50, 1, true)
-	l.Sent(Span{1, 10}, start)
+	l.Sent(Span{1, 10}, 1, start)
 	wantNext(t, l, 50, 11, false)
 	wantReceipt(t, l, word(1, 10), ReceiptTaken)
 	if l.Forgettable() != 0 {
@@ -220,7 +220,7 @@ func TestADestinationThatJoinsAgainIsSentWhatFollowsItsJoin(t *testing.T) {
 func TestLedgerIsBoundedWhateverIsLost(t *testing.T) {
 	l := newLedger(1)
 	for n := Offset(1); n < 10*maxSentRuns; n++ {
-		l.Sent(Span{n, n}, start)
+		l.Sent(Span{n, n}, 1, start)
 	}
 	for n := Offset(2); n < 10*maxSentRuns; n += 2 {
 		l.Lost(Span{n, n})

@@ -17,6 +17,7 @@ const (
 	MaxMembers      = 1024      // memberships of a lane, past ones included (chosen: 48 destinations, each changed 20 times)
 	MaxVoids        = 256       // voids of a lane and generation (chosen: each is a person's word; 256 of the longest fit a SYNC)
 	MaxSeals        = 4         // seal points of a journal (design section 6.1)
+	MaxOpenings     = 64        // earlier openings that a store remembers (chosen: 1 KiB of a HELLO; a peer is seldom away for more of them)
 	MaxSignature    = 1024      // bytes of a receipt's signature (Ed25519 takes 64, RSA-4096 512)
 	MaxAckItems     = 256       // ranges, and exceptions, of one ACK (chosen: 7.5 KiB at most; what does not fit waits for the next one)
 	MaxSidecar      = 4096      // bytes of a sidecar (a path of 32 names takes 2 KiB)

@@ -8,14 +8,15 @@ type MarkKind uint8
 // Kinds of marks, with the parts of MarkKey that each uses. Kind 9 is reserved for CURSOR, the next offset that the
 // origin sends to a destination (Lane, Generation, Dest): as a kind of a later version it is kept.
 const (
-	MarkJournal  MarkKind = 1 // Lane, Generation, Dest → Journal
-	MarkReceipt  MarkKind = 2 // Lane, Generation, Dest → Receipt
-	MarkLane     MarkKind = 3 // Lane → LaneMark
-	MarkLaneHigh MarkKind = 4 // Lane, Generation → LaneHigh
-	MarkPeer     MarkKind = 5 // Dest.Site → PeerMark
-	MarkDest     MarkKind = 6 // Lane, Generation, Dest → DestMark
-	MarkVoid     MarkKind = 7 // Lane, Generation → VoidMark
-	MarkOwner    MarkKind = 8 // nothing → OwnerMark
+	MarkJournal  MarkKind = 1  // Lane, Generation, Dest → Journal
+	MarkReceipt  MarkKind = 2  // Lane, Generation, Dest → Receipt
+	MarkLane     MarkKind = 3  // Lane → LaneMark
+	MarkLaneHigh MarkKind = 4  // Lane, Generation → LaneHigh
+	MarkPeer     MarkKind = 5  // Dest.Site → PeerMark
+	MarkDest     MarkKind = 6  // Lane, Generation, Dest → DestMark
+	MarkVoid     MarkKind = 7  // Lane, Generation → VoidMark
+	MarkOwner    MarkKind = 8  // nothing → OwnerMark
+	MarkOpenings MarkKind = 10 // nothing → OpeningsMark
 )
 
 // MarkKey names a mark. It is comparable; parts that its kind does not use are zero.
@@ -56,7 +57,7 @@ func partsOf(k MarkKind) (parts uint8, known bool) {
 		return partLane, true
 	case MarkPeer:
 		return partDest, true
-	case MarkOwner:
+	case MarkOwner, MarkOpenings:
 		return 0, true
 	}
 	return 0, false

@@ -111,12 +111,13 @@ func (r *reader) counters() Counters {
 
 // RECEIPT, as a mark and as the payload of a RECEIPT frame:
 //
-//	 ┌───────┬──────┬────────────┬─────────────┬───────┬──────┬───────┬──────┬──────┬─────────────┬───────────────┬──────┐
-//	 │ ver 1 │ lane │ generation │ destination │ store │ born │ epoch │ join │ done │ counters 56 │ signature     │ TLVs │
-//	 └───────┴──────┴────────────┴─────────────┴───────┴──────┴───────┴──────┴──────┴─────────────┴───────────────┴──────┘
-//	   1       var    8            var           16      8      8       8      8      56            u16 + ≤ 1024
+//	 ┌───────┬──────┬────────────┬─────────────┬───────┬──────┬───────┬──────┬──────┬──────┬─────────────┬───────────────┬──────┐
+//	 │ ver 1 │ lane │ generation │ destination │ store │ born │ epoch │ join │ done │ seal │ counters 56 │ signature     │ TLVs │
+//	 └───────┴──────┴────────────┴─────────────┴───────┴──────┴───────┴──────┴──────┴──────┴─────────────┴───────────────┴──────┘
+//	   1       var    8            var           16      8      8       8      8      8      56            u16 + ≤ 1024
 //
-// Done may be join − 1: nothing is finished yet. What the counters say is checked by Ledger.Accept, not here: a receipt
+// Done may be join − 1: nothing is finished yet. Seal is the epoch in which the batch with done was sealed, 0 when the destination does not
+// know it: an origin whose own batch there has another one was put back to an older state. What the counters say is checked by Ledger.Accept, not here: a receipt
 // is somebody else's word. (docs/design.md sections 6.3 and 13.)
 
 // Encode gives the mark's value, which is also the RECEIPT frame's payload.
@@ -136,6 +137,7 @@ func (w *writer) receipt(r *Receipt) {
 	w.u64(uint64(r.Epoch))
 	w.u64(uint64(r.Join))
 	w.u64(uint64(r.Done))
+	w.u64(uint64(r.Seal))
 	w.counters(r.Counters)
 	w.count(len(r.Signature), MaxSignature, "bytes of a signature")
 	w.u16(uint16(len(r.Signature)))
@@ -161,6 +163,7 @@ func (r *reader) receipt() Receipt {
 	v.Epoch = Epoch(r.u64())
 	v.Join = Offset(r.u64())
 	v.Done = Offset(r.u64())
+	v.Seal = Epoch(r.u64())
 	v.Counters = r.counters()
 	if n := r.count(int(r.u16()), MaxSignature, 1); n > 0 {
 		v.Signature = bytes.Clone(r.take(n))

@@ -231,3 +231,26 @@ func TestABranchOfALaneIsNeverTakenForARepeatOfAnother(t *testing.T) {
 		}
 	})
 }
+
+// The origin's store is put back to what it was, again and again, and nobody reseals it: what the destination has done of a lost branch is
+// never taken for a receipt of what the origin numbered anew.
+func TestWhatIsDoneOfALostBranchIsNoReceiptOfAnother(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newLaneWorld()
+		w.faults, w.asks = true, true
+		w.seal(2)
+		w.sync()
+		for range 1 + draw(t, "rewinds", 4) {
+			w.walk(t, draw(t, "moves to be kept", 40))
+			batches, last, durable := slices.Clone(w.batches), w.last, w.durable
+			w.walk(t, draw(t, "moves to be lost", 60))
+			if draw(t, "destination crashes", 1) == 1 {
+				w.crash(t, draw(t, "appear", len(w.socket)), w.synced+draw(t, "log", len(w.log)-w.synced))
+			}
+			w.batches, w.last, w.durable, w.rewound = batches, last, durable, true
+			w.epoch++
+			w.restartOrigin()
+			w.walk(t, draw(t, "moves after", 60))
+		}
+	})
+}

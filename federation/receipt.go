@@ -13,7 +13,9 @@ type Receipt struct {
 	Epoch       Epoch
 	Join        Offset
 	Done        Offset
-	Counters    Counters
-	Signature   []byte // empty on the destination's own connection (G10)
-	Extensions  []TLV  // fields of later versions, kept and written again
+	// Seal is the epoch in which the batch with Done was sealed, as the journal remembers it; 0: not known.
+	Seal       Epoch
+	Counters   Counters
+	Signature  []byte // empty on the destination's own connection (G10)
+	Extensions []TLV  // fields of later versions, kept and written again
 }

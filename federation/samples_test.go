@@ -52,7 +52,7 @@ func sampleJournal() Journal {
 
 func sampleReceipt() Receipt {
 	return Receipt{Lane: sampleLane, Generation: 1764534000000, Destination: sampleDest, Store: sampleStore, Born: sampleTime, Epoch: 77,
-		Join: 101, Done: 120, Counters: sampleCounters(), Signature: []byte("signed"), Extensions: sampleTLVs}
+		Join: 101, Done: 120, Seal: 10, Counters: sampleCounters(), Signature: []byte("signed"), Extensions: sampleTLVs}
 }
 
 func sampleLaneMark() LaneMark {
@@ -64,8 +64,10 @@ func sampleVoids() []Void {
 	return []Void{{Span: Span{5, 9}, Destinations: []Destination{sampleDest}, Reason: "corrupt", Who: "ada", At: sampleTime}, {Span: Span{20, 20}, Reason: "detach", Who: "ben", At: sampleTime}}
 }
 
+var sampleOpenings = []Opening{{1, 2}, {3, 2}, {4, 5}}
+
 func sampleHello() Hello {
-	return Hello{MinVersion: 1, MaxVersion: 2, Federation: "acme", Site: "ams", Router: "ams-1", Store: sampleStore, Born: sampleTime, Epoch: 5, LastLSN: 6, Boot: sampleBoot,
+	return Hello{MinVersion: 1, MaxVersion: 2, Federation: "acme", Site: "ams", Router: "ams-1", Store: sampleStore, Born: sampleTime, Epoch: 5, LastLSN: 6, Openings: sampleOpenings, Boot: sampleBoot,
 		TopologyVersion: 12, TopologyDigest: sampleDigest, Now: sampleTime, MaxBatch: 1 << 24, Codecs: 7, LinkID: 99, Connection: 1, Capabilities: 3, Extensions: sampleTLVs}
 }
 
@@ -75,7 +77,7 @@ func sampleFrames(batch []byte) map[string]Frame {
 		"hello":    sampleHello(),
 		"helloack": HelloAck{Hello: sampleHello(), Verdict: Fenced, Text: "store rewound: run cloudqueue spool reseal", Extensions: sampleTLVs},
 		"laneopen": LaneOpen{Lane: sampleLane, Mark: sampleLaneMark(), FirstRetained: 17, LastAssigned: 300, Extensions: sampleTLVs},
-		"lanestate": LaneState{Lane: sampleLane, KnownGeneration: 9, Destinations: []DestState{{sampleDest, 121, 1 << 20, sampleStore, sampleTime}},
+		"lanestate": LaneState{Lane: sampleLane, KnownGeneration: 9, Destinations: []DestState{{sampleDest, 121, 10, 1 << 20, sampleStore, sampleTime}},
 			Verdict: TopologyOld, Text: "version 11 here", Extensions: sampleTLVs},
 		"copy":      Copy{Number: 42, Sidecar: sampleSidecar(), Batch: batch},
 		"ack":       Ack{Stream: 8, Cumulative: 40, Ranges: []NumberRange{{42, 44}, {46, 46}}, Exceptions: []Exception{{39, WindowShut, 200 * time.Millisecond}, {45, DupOK, 0}}, Extensions: sampleTLVs},

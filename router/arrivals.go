@@ -48,8 +48,8 @@ const (
 )
 
 // receive decides on a copy at once: it is kept in the window, or answered. It never blocks.
-func (l *inLane) receive(b *federation.Batch, side federation.Sidecar, answer Answer) {
-	v, kept, shed := l.admit(b, side, answer)
+func (l *inLane) receive(link Link, b *federation.Batch, side federation.Sidecar, answer Answer) {
+	v, kept, shed := l.admit(link, b, side, answer)
 	giveBack(shed)
 	if kept {
 		l.poke()
@@ -61,12 +61,13 @@ func (l *inLane) receive(b *federation.Batch, side federation.Sidecar, answer An
 	answer(v, windowRetry)
 }
 
-// admit keeps the copy, or says the verdict on it.
-func (l *inLane) admit(b *federation.Batch, side federation.Sidecar, answer Answer) (v federation.Verdict, kept bool, shed []unanswered) {
+// admit keeps the copy, or says the verdict on it. Only the link on which the lane was opened last brings any: what another one still holds
+// may be of an earlier process.
+func (l *inLane) admit(link Link, b *federation.Batch, side federation.Sidecar, answer Answer) (v federation.Verdict, kept bool, shed []unanswered) {
 	h := &b.Header
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended || l.journal == nil || !l.journal.Known() || h.Generation > l.gen {
+	if l.ended || l.settling || l.link != link || l.journal == nil || !l.journal.Known() || h.Generation > l.gen {
 		return federation.WindowShut, false, nil
 	}
 	if h.Generation < l.gen {

@@ -61,6 +61,13 @@ func (l *inLane) isKnown() bool {
 	return l.journal.Known()
 }
 
+// isSettling tells whether nothing new is taken for now.
+func (l *inLane) isSettling() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.settling
+}
+
 // isBusy tells whether something of the generation has no outcome yet, or one that is not durable.
 func (l *inLane) isBusy() bool { return l.unconfirmed > 0 || !l.commits.idle() }
 

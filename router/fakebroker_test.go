@@ -78,6 +78,22 @@ func (b *fakeBroker) setAlarm() (end func()) {
 	}
 }
 
+// setSilent has it answer nothing from now on; what it gives has it answer everything.
+func (b *fakeBroker) setSilent() (end func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.silent = true
+	return func() {
+		b.mu.Lock()
+		b.silent = false
+		publishers := b.publishers
+		b.mu.Unlock()
+		for _, p := range publishers {
+			p.answer()
+		}
+	}
+}
+
 func (b *fakeBroker) bodies() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -238,7 +238,9 @@ type sentCopy struct {
 
 func (l *fakeLink) Peer() federation.SiteID { return l.peer }
 
-func (l *fakeLink) Hello() federation.Hello { return federation.Hello{Site: l.peer, Store: l.store, Boot: l.boot} }
+func (l *fakeLink) Hello() federation.Hello {
+	return federation.Hello{Site: l.peer, Store: l.store, Boot: l.boot}
+}
 
 func (l *fakeLink) Copy(_ context.Context, _ uint8, _ federation.Lane, side federation.Sidecar, b *federation.Batch, answer Answer) error {
 	l.mu.Lock()

@@ -21,8 +21,27 @@ func TestAPeersStoreIsComparedWithWhatWasSeenOfIt(t *testing.T) {
 	}{
 		{"the same process", func(*federation.Hello) {}, true, ""},
 		{"its second connection, a little behind", func(h *federation.Hello) { h.LastLSN = 90 }, true, ""},
-		{"a restart", func(h *federation.Hello) { h.Epoch, h.LastLSN, h.Boot = 6, 101, federation.BootID{2} }, false, ""},
-		{"a restart before the old link is known to be dead", func(h *federation.Hello) { h.Epoch, h.LastLSN, h.Boot = 6, 101, federation.BootID{2} }, true, ""},
+		{"a restart", func(h *federation.Hello) {
+			h.Epoch, h.LastLSN, h.Boot, h.Openings = 6, 101, federation.BootID{2}, openings(5, 100)
+		}, false, ""},
+		{"a restart after restarts that were not seen", func(h *federation.Hello) {
+			h.Epoch, h.LastLSN, h.Boot, h.Openings = 8, 101, federation.BootID{2}, openings(4, 90, 5, 100, 6, 100)
+		}, false, ""},
+		{"a restart after more than a store remembers", func(h *federation.Hello) {
+			h.Epoch, h.LastLSN, h.Boot, h.Openings = 1000, 900, federation.BootID{2}, manyOpenings(6)
+		}, false, ""},
+		{"a restart before the old link is known to be dead", func(h *federation.Hello) {
+			h.Epoch, h.LastLSN, h.Boot, h.Openings = 6, 101, federation.BootID{2}, openings(5, 100)
+		}, true, ""},
+		{"an older copy put back that went on past what was seen", func(h *federation.Hello) {
+			h.Epoch, h.LastLSN, h.Boot, h.Openings = 7, 5000, federation.BootID{2}, openings(4, 90, 6, 200)
+		}, false, "store rewound"},
+		{"a snapshot of the opening that was seen, put back", func(h *federation.Hello) {
+			h.Epoch, h.LastLSN, h.Boot, h.Openings = 6, 5000, federation.BootID{2}, openings(5, 99)
+		}, false, "store rewound"},
+		{"an older copy that was opened more often than a store remembers", func(h *federation.Hello) {
+			h.Epoch, h.LastLSN, h.Boot, h.Openings = 1000, 5000, federation.BootID{2}, append(openings(4, 90), manyOpenings(6)[1:]...)
+		}, false, "store rewound"},
 		{"a snapshot put back", func(h *federation.Hello) { h.Epoch, h.LastLSN, h.Boot = 6, 90, federation.BootID{2} }, false, "store rewound"},
 		{"a copy, while the original runs", func(h *federation.Hello) { h.Epoch, h.LastLSN, h.Boot = 6, 90, federation.BootID{2} }, true, "store cloned"},
 		{"the original, after a copy was seen", func(h *federation.Hello) { h.Epoch, h.LastLSN, h.Boot = 4, 200, federation.BootID{2} }, false, "store cloned"},
@@ -40,6 +59,22 @@ func TestAPeersStoreIsComparedWithWhatWasSeenOfIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openings are pairs of an epoch and a last LSN.
+func openings(pairs ...uint64) (out []federation.Opening) {
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, federation.Opening{Epoch: federation.Epoch(pairs[i]), Last: federation.LSN(pairs[i+1])})
+	}
+	return out
+}
+
+// manyOpenings are as many as a store remembers, from an epoch on.
+func manyOpenings(from federation.Epoch) (out []federation.Opening) {
+	for i := range federation.MaxOpenings {
+		out = append(out, federation.Opening{Epoch: from + federation.Epoch(i), Last: 800})
+	}
+	return out
 }
 
 func TestWhatAFencedPeerIsToldFitsItsFrame(t *testing.T) {

@@ -28,6 +28,7 @@ type sender struct {
 	pause     time.Duration
 	sentTo    federation.Offset // the furthest that was ever sent from here: up to it copies are repairs
 	try       uint16            // how often something was to be sent again since a receipt last moved
+	unproven  federation.Offset // a word of the destination on it waits for this lane's own batch to be read; 0: none
 	repairing bool              // a SYNC_REQ is out: the next WINDOW says where to go on
 	repairs   uint64
 	quiet     int       // repairs since a receipt last moved
@@ -99,6 +100,9 @@ func (s *sender) run(ctx context.Context) {
 // step does what can be done now and returns how long to wait without a poke.
 func (s *sender) step(ctx context.Context) time.Duration {
 	link := s.lane.r.link(s.dest.Site)
+	if !s.prove(ctx) {
+		return idleCheck
+	}
 	if wait := s.openOn(ctx, link); wait > 0 {
 		return min(wait, idleCheck)
 	}
@@ -140,14 +144,14 @@ func (s *sender) take(link Link, at federation.Offset, b *federation.Batch, err 
 		s.sayUnread(at, b, err)
 		return nil, idleCheck
 	case !slices.Contains(b.Header.Destinations, s.dest):
-		s.ledger.Sent(b.Header.Span(), time.Now())
+		s.ledger.Pass(b.Header.Span(), time.Now())
 		return nil, 0
 	case !s.window.Fits(b.Header.Span(), len(b.Bytes())):
 		s.sayUnlessHeld("waiting", "the destination's window is full")
 		return nil, s.repairIfDue(time.Now())
 	}
 	s.window.Put(b.Header.Span(), len(b.Bytes()))
-	s.ledger.Sent(b.Header.Span(), time.Now())
+	s.ledger.Sent(b.Header.Span(), b.Header.SealEpoch, time.Now())
 	return b, 0
 }
 
@@ -190,7 +194,7 @@ func (s *sender) due() (federation.Offset, time.Duration) {
 		if !voided {
 			return at, 0
 		}
-		s.ledger.Sent(federation.Span{First: at, Last: min(last, l.durable)}, now)
+		s.ledger.Pass(federation.Span{First: at, Last: min(last, l.durable)}, now)
 		s.tellVoids()
 	}
 }

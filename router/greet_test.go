@@ -19,7 +19,9 @@ func TestOnlyAHelloWithNewsIsCommitted(t *testing.T) {
 			{"the other connection of the link", func(h *federation.Hello) { h.LastLSN -= 3 }, 0},
 			{"a link that flaps", func(h *federation.Hello) { h.LastLSN += helloWorth - 1 }, 0},
 			{"a store that went on", func(h *federation.Hello) { h.LastLSN += helloWorth }, 1},
-			{"a restart", func(h *federation.Hello) { h.Epoch, h.Boot, h.LastLSN = 2, federation.BootID{2}, 7000 }, 1},
+			{"a restart", func(h *federation.Hello) {
+				h.Epoch, h.Boot, h.LastLSN, h.Openings = 2, federation.BootID{2}, 7000, openings(1, 6900)
+			}, 1},
 			{"a new store", func(h *federation.Hello) {
 				h.Store, h.Born, h.LastLSN = federation.StoreID{3}, h.Born.Add(time.Hour), 1
 			}, 1},

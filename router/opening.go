@@ -2,10 +2,12 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"cloudqueue/federation"
+	"cloudqueue/router/spool"
 )
 
 // openOn announces the lane on a link that is new to it. It is 0 when the destination has said where to go on, else how long to wait for that.
@@ -66,7 +68,7 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 		s.say("starting", "the destination asks for the state of the lane (SYNC)", "")
 		return // a WINDOW follows when it has adopted the answer
 	}
-	if s.holdIfAhead(d.NextWanted) {
+	if !s.goesOn(d) {
 		return
 	}
 	s.opened = true
@@ -89,7 +91,7 @@ func (s *sender) refusalFix(v federation.Verdict) string {
 func (s *sender) goTo(next federation.Offset, bytes int) {
 	now := time.Now()
 	if next > s.ledger.Done()+1 {
-		s.ledger.Sent(federation.Span{First: s.ledger.Done() + 1, Last: next - 1}, now)
+		s.ledger.Pass(federation.Span{First: s.ledger.Done() + 1, Last: next - 1}, now)
 	}
 	s.ledger.Rewind(next-1, now)
 	s.window.Reset(next)
@@ -101,30 +103,94 @@ func (s *sender) goTo(next federation.Offset, bytes int) {
 	s.sayRunning()
 }
 
-// holdIfAhead holds the lane when the destination wants what was never assigned: this site's store was put back, and the offsets that the
-// destination has are of other messages. It is asked again, and nothing is sent meanwhile. Callers hold lane.mu.
-func (s *sender) holdIfAhead(next federation.Offset) bool {
-	last := s.lane.durable
-	if next <= last+1 {
+// goesOn tells whether what the destination has done is what this lane has sealed; otherwise nothing is sent, and it is asked again.
+// Callers hold lane.mu.
+func (s *sender) goesOn(d federation.DestState) bool {
+	if d.NextWanted == 0 {
 		return false
 	}
-	s.opened = false
-	s.say("held", fmt.Sprintf("%s wants offset %d next, and the lane has assigned %d", s.dest.Site, next, last), receiptFix(federation.ReceiptAhead))
+	last := s.lane.durable
+	result := s.ledger.Continue(d.NextWanted-1, d.Seal, last)
+	if result == federation.ReceiptTaken {
+		s.wrong = trouble{}
+		return true
+	}
+	if s.opened = false; result == federation.ReceiptUnproven {
+		s.lookAt(d.NextWanted - 1)
+		return false
+	}
+	s.askAt = time.Now().Add(refusedAgain)
+	t := s.whyNot(result, d.NextWanted-1)
+	s.say("held", t.reason, t.fix)
+	return false
+}
+
+// whyNot says what is wrong with a destination's word on done. Callers hold lane.mu.
+func (s *sender) whyNot(result federation.ReceiptResult, done federation.Offset) trouble {
+	site := s.dest.Site
+	switch result {
+	case federation.ReceiptAhead:
+		return trouble{fmt.Sprintf("%s wants offset %d next, and the lane has assigned %d", site, done+1, s.lane.durable), resealFix}
+	case federation.ReceiptOtherBranch:
+		return trouble{fmt.Sprintf("%s has done offset %d, and it was another message than this site's", site, done), resealFix}
+	case federation.ReceiptBehind:
+		return trouble{fmt.Sprintf("%s has done %d, and has receipted %d", site, done, s.ledger.Done()),
+			fmt.Sprintf("the store of %s was put back to an older state: stop its router and run there: %s", site, resealCommand)}
+	}
+	return trouble{fmt.Sprintf("the receipt of %s is %s", site, result), "see the destination: cloudqueue status"}
+}
+
+// lookAt has run find out in which epoch this lane's own batch at an offset was sealed. Callers hold lane.mu.
+func (s *sender) lookAt(n federation.Offset) {
+	s.unproven = n
+	s.poke()
+}
+
+// prove reads the batch that a word of the destination is compared with, and asks for that word again. It is false while the store does not
+// answer. A batch that is lost cannot contradict.
+func (s *sender) prove(ctx context.Context) bool {
+	s.lane.mu.Lock()
+	n := s.unproven
+	s.lane.mu.Unlock()
+	if n == 0 {
+		return true
+	}
+	b, err := s.lane.batchAt(ctx, n)
+	s.lane.mu.Lock()
+	defer s.lane.mu.Unlock()
+	switch _, corrupt := errors.AsType[*spool.CorruptError](err); {
+	case err == nil && b != nil && b.Header.First <= n:
+		s.ledger.Sealed(b.Header.Span(), b.Header.SealEpoch)
+	case err == nil, corrupt, errors.Is(err, spool.ErrNone):
+		s.ledger.Unreadable(n)
+	default:
+		s.sayUnread(n, nil, err)
+		return false
+	}
+	s.unproven, s.askAt = 0, time.Time{}
+	if s.opened {
+		s.askReceipt(time.Now())
+	}
 	return true
 }
 
-// windowMoved takes credit. On a link that was not open yet it opens the lane; after a SYNC_REQ it is the word on where to go on.
+// windowMoved takes credit. A lane that was not open yet is announced again: its journal has begun. After a SYNC_REQ it is the word on where
+// to go on.
 func (s *sender) windowMoved(l Link, w federation.Window) {
 	s.lane.mu.Lock()
 	defer s.lane.mu.Unlock()
 	if s.link != l || w.Generation != s.lane.mark.Generation || w.Next == 0 {
 		return
 	}
-	if !s.opened || s.repairing {
-		if s.repairing = false; s.holdIfAhead(w.Next) {
-			return
+	if !s.opened {
+		if s.state.State != federation.StateHeld {
+			s.askAt = time.Time{}
+			s.poke()
 		}
-		s.opened = true
+		return
+	}
+	if s.repairing {
+		s.repairing = false
 		s.goTo(w.Next, int(w.Bytes))
 	}
 	s.window.Advance(w.Next)
@@ -148,9 +214,14 @@ func (s *sender) repairIfDue(now time.Time) time.Duration {
 	s.repairing = true
 	s.repairs++
 	s.quiet++
+	s.askReceipt(now)
+	return idleCheck
+}
+
+// askReceipt asks the destination for its durable word. Callers hold lane.mu.
+func (s *sender) askReceipt(now time.Time) {
 	l := s.lane
 	l.r.reply(s.link, federation.SyncReq{Nonce: uint64(now.UnixNano()), Lane: l.lane, Generation: l.mark.Generation, Destination: s.dest})
-	return idleCheck
 }
 
 // tellVoids sends the destination a SYNC that it did not ask for. One that was never answered asks by itself. Callers hold lane.mu.

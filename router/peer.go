@@ -14,7 +14,7 @@ func (r *Router) Hello() federation.Hello {
 	snap := r.current
 	r.mu.Unlock()
 	return federation.Hello{Federation: r.cfg.Federation, Site: r.cfg.Site, Router: r.cfg.Name, Store: r.identity.Store, Born: r.identity.Born,
-		Epoch: r.identity.Epoch, LastLSN: r.cfg.Spool.LastLSN(), Boot: r.cfg.Boot, TopologyVersion: snap.Version, TopologyDigest: snap.Digest,
+		Epoch: r.identity.Epoch, LastLSN: r.cfg.Spool.LastLSN(), Openings: r.cfg.Spool.Openings(), Boot: r.cfg.Boot, TopologyVersion: snap.Version, TopologyDigest: snap.Digest,
 		MaxBatch: federation.MaxEncodedBatch + federation.MaxBatchHeader, Codecs: 1<<federation.CodecNone | 1<<federation.CodecS2 | 1<<federation.CodecZstd}
 }
 
@@ -48,8 +48,8 @@ func saysNothingNew(known federation.PeerMark, h federation.Hello) bool {
 	return known.Store == h.Store && known.Born.Equal(h.Born) && known.Epoch == h.Epoch && known.Boot == h.Boot && h.LastLSN < known.LastLSN+helloWorth
 }
 
-// helloWorth is how many more groups of its store a HELLO must tell of to be kept. Chosen: ten seconds of a busy site. A store that is put
-// back by less than that passes its HELLO; its receipts and the digests of its batches still give it away.
+// helloWorth is how many more groups of its store a HELLO must tell of to be kept. Chosen: ten seconds of a busy site. A state of one opening
+// that is put back by less than that passes its HELLO; what its lanes say of done still gives it away (federation, branch.go).
 const helloWorth = 1000
 
 // runs tells whether the link to a peer is up and was opened by that process.
@@ -59,24 +59,23 @@ func (r *Router) runs(peer federation.SiteID, boot federation.BootID) bool {
 }
 
 // fence compares a peer's store with what this site has seen of it (design section 5); "" lets it in; what to do, behind the "; ", is for
-// the peer. runs says that the
-// process seen last is still linked: a store that is behind it is then no older state that was put back, but a second copy.
+// the peer. A later opening must have gone on from the one that was seen: an older state that was put back never heard of it, however much
+// was written to it since. runs says that the process seen last is still linked: then there are two copies of the store.
 func fence(known federation.PeerMark, h federation.Hello, runs bool) string {
 	another, behind := h.Boot != known.Boot, h.LastLSN < known.LastLSN
+	wentOn := h.Epoch > known.Epoch && federation.WentOnFrom(h.Openings, known.Epoch, known.LastLSN)
 	switch {
 	case known.Store != h.Store && h.Born.Before(known.Born):
 		return fmt.Sprintf("store replaced by an older one: %s, born %s, after %s; mount the newer store, or give this one a new id: %s",
 			h.Store, h.Born.UTC().Format("2006-01-02T15:04:05Z"), known.Store, newIDCommand)
-	case known.Store != h.Store:
+	case known.Store != h.Store, wentOn, !another && h.Epoch == known.Epoch && !(behind && known.LastLSN-h.LastLSN > helloReorder):
 		return ""
-	case another && (h.Epoch <= known.Epoch || behind && runs):
+	case another && (h.Epoch <= known.Epoch || runs):
 		return fmt.Sprintf("store cloned: epoch %d, LSN %d of it ran elsewhere, this one is epoch %d, LSN %d; stop this one and delete its copy, or give it a new id: %s",
 			known.Epoch, known.LastLSN, h.Epoch, h.LastLSN, resealCommand)
-	case another && behind, h.Epoch < known.Epoch, !another && behind && known.LastLSN-h.LastLSN > helloReorder:
-		return fmt.Sprintf("store rewound: epoch %d, LSN %d was seen, now epoch %d, LSN %d; stop the router and run: %s",
-			known.Epoch, known.LastLSN, h.Epoch, h.LastLSN, resealCommand)
 	}
-	return ""
+	return fmt.Sprintf("store rewound: epoch %d, LSN %d was seen, and this one, of epoch %d, LSN %d, did not go on from there; stop the router and run: %s",
+		known.Epoch, known.LastLSN, h.Epoch, h.LastLSN, resealCommand)
 }
 
 // helloReorder is how far the HELLO of one of a link's two connections may lag behind the other's: LSNs of one process

@@ -21,6 +21,9 @@ func (l *inLane) publishMore(ctx context.Context) {
 			return
 		}
 	}
+	if l.isSettling() {
+		return
+	}
 	for !l.search.seeks() && l.room() { // a search is for one of those that failed: no more of them
 		a, e := l.next()
 		if e == nil || !l.deliverable(ctx, a, e) || !l.publishNext(a, e) {

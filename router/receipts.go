@@ -30,19 +30,14 @@ func (s *sender) receiptCame(rc federation.Receipt) {
 		lane.pokeReceipts()
 		s.poke()
 	case federation.ReceiptKnown:
+	case federation.ReceiptUnproven:
+		s.lookAt(rc.Done)
 	default:
-		lane.r.refused.add("receipt", result.String(), about(lane.lane, s.dest.Site), receiptFix(result))
-		s.wrong = trouble{fmt.Sprintf("the receipt of %s is %s", s.dest.Site, result), receiptFix(result)}
+		s.wrong, s.opened, s.askAt = s.whyNot(result, rc.Done), false, time.Time{}
+		lane.r.refused.add("receipt", result.String(), about(lane.lane, s.dest.Site), s.wrong.fix)
 		s.sayRunning()
 		s.poke()
 	}
-}
-
-func receiptFix(r federation.ReceiptResult) string {
-	if r == federation.ReceiptAhead {
-		return resealFix
-	}
-	return "see the destination: cloudqueue status"
 }
 
 // syncAsked takes a SYNC_REQ. From a destination it asks the origin for the lane's state; from the origin it asks a

@@ -13,7 +13,7 @@ import (
 func (r *Router) Copy(l Link, c federation.Copy, answer Answer) {
 	v, retry, lane, b := r.judge(l, c)
 	if v == federation.OK {
-		lane.receive(b, c.Sidecar, answer)
+		lane.receive(l, b, c.Sidecar, answer)
 		return
 	}
 	r.refused.addVerdict("copy", v, string(l.Peer()))

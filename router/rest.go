@@ -89,7 +89,7 @@ func (r *Router) answeredAtRest(l Link, key inKey, f federation.LaneOpen) bool {
 		return false
 	}
 	durable := journal.Durable()
-	st := federation.DestState{Destination: key.dest, Store: r.identity.Store, Born: r.identity.Born, NextWanted: durable.Done + 1, Window: uint32(r.cfg.WindowBytes)}
+	st := federation.DestState{Destination: key.dest, Store: r.identity.Store, Born: r.identity.Born, NextWanted: durable.Done + 1, Seal: durable.DoneSeal(), Window: uint32(r.cfg.WindowBytes)}
 	rc, w := r.word(key, gen, durable, r.cfg.WindowBytes)
 	r.reply(l, federation.LaneState{Lane: key.lane, KnownGeneration: gen, Destinations: []federation.DestState{st}}, rc, w)
 	return true

@@ -96,6 +96,7 @@ func (l *inLane) advance(ctx, taking context.Context) error {
 	if l.isKnown() && !l.isStopping() {
 		l.publishMore(taking)
 	}
+	l.settle()
 	return l.startCommit(ctx)
 }
 

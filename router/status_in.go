@@ -35,6 +35,9 @@ func (l *inLane) status() admin.InLane {
 	defer l.mu.Unlock()
 	out := admin.InLane{Condition: admin.FromPart(l.loss.shownOn(l.state, time.Now())), Lane: l.key.lane.String(), Generation: l.gen, Destination: l.key.dest.String(),
 		From: string(l.key.lane.Origin), WindowBytes: uint64(l.window.Used()), LastPublished: l.last, LagSeconds: l.lag.Seconds(), OutPerSecond: l.speed.perSecond, Duplicates: l.dropped}
+	if l.wrong.Reason != "" {
+		out.Condition = admin.FromPart(l.wrong)
+	}
 	if locks != nil {
 		out.Condition = admin.FromPart(*locks)
 	}

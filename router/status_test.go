@@ -3,6 +3,7 @@ package router
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,7 +35,8 @@ func TestStatusShowsALaneThatItsOriginHasNotOpenedSinceTheStart(t *testing.T) {
 		if diff := cmp.Diff(want, s.router.InLanes()); diff != "" {
 			t.Errorf("lanes (-want +got):\n%s", diff)
 		}
-		s.begun(7)
+		s.router.Control(s.link(), eventsOpen(1, 3))
+		synctest.Wait()
 		if got := s.router.InLanes(); len(got) != 1 || got[0].State != admin.Running || got[0].Done != 3 {
 			t.Errorf("lanes %+v, want one that runs at 3", got)
 		}

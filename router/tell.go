@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"cloudqueue/federation"
@@ -9,15 +10,79 @@ import (
 
 // open takes a LANE_OPEN: it answers where to go on, or has run ask the origin what this lane is (SYNC).
 func (l *inLane) open(link Link, f federation.LaneOpen) {
+	hello := link.Hello()
 	l.mu.Lock()
-	l.link, l.opened, l.originStore, l.askedAt = link, f, link.Hello().Store, time.Time{}
-	st, gen := l.laneStateLocked(), l.gen
-	l.mu.Unlock()
-	if st.KnownGeneration != 0 && f.Mark.Generation < gen {
-		st.Verdict, st.Text = federation.Conflict, fmt.Sprintf("generation %d is older than %d, which this site has", f.Mark.Generation, gen)
+	another := hello.Boot != l.boot
+	l.link, l.opened, l.originStore, l.boot, l.askedAt = link, f, hello.Store, hello.Boot, time.Time{}
+	l.settling = l.settling || another && l.unsettledLocked()
+	if !l.settling {
+		l.answerOpenLocked()
 	}
-	l.r.reply(link, st)
+	l.mu.Unlock()
 	l.poke()
+}
+
+// unsettledLocked tells whether something is held, or on its way to the broker or into the journal.
+func (l *inLane) unsettledLocked() bool {
+	_, holds := l.window.First()
+	return l.journal != nil && (holds || l.journal.Unfinished() > 0 || l.journal.Changed())
+}
+
+// settle answers the LANE_OPEN of another process of the origin when nothing that an earlier one sent is unfinished; what is only held is
+// given back. The two may be of different branches of the lane, if the origin's store was put back: what this site has done must be
+// compared with what the new one has before anything of that counts (federation, branch.go).
+func (l *inLane) settle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.settling || l.journal.Unfinished() > 0 || l.journal.Changed() {
+		return
+	}
+	shed := l.shedLocked()
+	l.window.Reset(l.journal.Done() + 1)
+	l.settling = false
+	l.answerOpenLocked()
+	l.r.start(func() { giveBack(shed) })
+}
+
+// answerOpenLocked says where to go on. It is queued with mu held: a later RECEIPT does not overtake it.
+func (l *inLane) answerOpenLocked() {
+	st := l.laneStateLocked()
+	if st.KnownGeneration != 0 && l.opened.Mark.Generation < l.gen {
+		st.Verdict, st.Text = federation.Conflict, fmt.Sprintf("generation %d is older than %d, which this site has", l.opened.Mark.Generation, l.gen)
+	}
+	l.contradictLocked(st.KnownGeneration)
+	l.r.reply(l.link, st)
+}
+
+// contradictLocked has status show what the origin says and cannot be; until it says otherwise.
+func (l *inLane) contradictLocked(known federation.Generation) {
+	was := l.wrong
+	l.wrong = federation.PartState{}
+	if known != l.opened.Mark.Generation {
+		return
+	}
+	found := contradiction(l.key, l.journal.Durable(), l.opened)
+	switch found.reason {
+	case "":
+	case was.Reason:
+		l.wrong = was
+	default:
+		l.wrong = federation.PartState{State: federation.StateHeld, Reason: found.reason, Fix: found.fix, Since: time.Now()}
+		l.r.log.Warn("lane held", "lane", l.key.lane.String(), "dest", l.key.dest.String(), "reason", found.reason, "fix", found.fix)
+	}
+}
+
+// contradiction is what this site and the origin say of one generation that cannot both be: one of their stores was put back to an older
+// state. The origin holds the lane for it too.
+func contradiction(key inKey, durable federation.Journal, f federation.LaneOpen) trouble {
+	i := slices.IndexFunc(f.Mark.Members, func(m federation.Membership) bool { return m.Destination == key.dest && m.Leave == 0 })
+	switch {
+	case durable.Done > f.LastAssigned:
+		return trouble{fmt.Sprintf("%s has assigned %d offsets, and %d are done here", key.lane.Origin, f.LastAssigned, durable.Done), originResealFix}
+	case i >= 0 && durable.Done+1 < f.FirstRetained && f.Mark.Members[i].Join <= durable.Done+1:
+		return trouble{fmt.Sprintf("%d offsets are done here, and this site has receipted %d", durable.Done, f.FirstRetained-1), resealFix}
+	}
+	return trouble{}
 }
 
 // laneStateLocked is this destination's word on where to go on.
@@ -26,7 +91,8 @@ func (l *inLane) laneStateLocked() federation.LaneState {
 	d := federation.DestState{Destination: l.key.dest, Store: l.r.identity.Store, Born: l.r.identity.Born}
 	if l.journal != nil && l.journal.Known() {
 		st.KnownGeneration = l.gen
-		d.NextWanted, d.Window = l.journal.Durable().Done+1, uint32(l.window.Bytes())
+		durable := l.journal.Durable()
+		d.NextWanted, d.Seal, d.Window = durable.Done+1, durable.DoneSeal(), uint32(l.window.Bytes())
 	}
 	st.Destinations = []federation.DestState{d}
 	return st
@@ -35,11 +101,9 @@ func (l *inLane) laneStateLocked() federation.LaneState {
 // tell sends the durable word to the origin: RECEIPT, then WINDOW.
 func (l *inLane) tell() {
 	l.mu.Lock()
-	link := l.link
-	rc, w, known := l.wordLocked()
-	l.mu.Unlock()
-	if link != nil && known {
-		l.r.reply(link, rc, w)
+	defer l.mu.Unlock()
+	if rc, w, known := l.wordLocked(); l.link != nil && known {
+		l.r.reply(l.link, rc, w)
 	}
 }
 

@@ -220,7 +220,7 @@ func (a *app) catRecord(r storedRecord) error {
 
 var markKinds = map[federation.MarkKind]string{federation.MarkJournal: "journal", federation.MarkReceipt: "receipt", federation.MarkLane: "lane",
 	federation.MarkLaneHigh: "highest offset", federation.MarkPeer: "peer", federation.MarkDest: "destination", federation.MarkVoid: "void",
-	federation.MarkOwner: "owner"}
+	federation.MarkOwner: "owner", federation.MarkOpenings: "openings"}
 
 // markText names a mark by its kind and the parts of its key that are used: "journal ams/orders@1764534000000>nyc".
 func markText(k federation.MarkKey) string {

@@ -62,13 +62,16 @@ func (s *Spool) gathering(c *content, moved *[]uint64) *gathering {
 	return &gathering{content: c, marks: s.state.marks.merge, audits: s.state.addAudit, moved: func(numbers []uint64) { *moved = append(*moved, numbers...) }}
 }
 
-// opened is RECOVERED and, when an admin abandoned something, the audit of it.
+// opened is RECOVERED, the memory of the openings before and, when an admin abandoned something, the audit of it.
 func (s *Spool) opened(r *recovery, lsn federation.LSN) (*submission, error) {
 	word := recovered{cut: lsn}
 	for _, f := range r.found {
 		word.previous = max(word.previous, f.header.epoch)
 	}
-	var records []encoded
+	records, err := s.remember(r, lsn)
+	if err != nil {
+		return nil, err
+	}
 	if a := s.cfg.Accept; a != nil {
 		audit, err := encodeRecord(AuditRecord{Who: a.Who, What: "abandoned what is corrupt in the store: " + a.Why, At: time.Now().Truncate(time.Millisecond)})
 		if err != nil {

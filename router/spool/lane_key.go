@@ -42,7 +42,7 @@ func (f *fields) parkID() ParkID {
 
 // validKey refuses, before anything is queued, a key that could not be read back.
 func validKey(k federation.MarkKey) error {
-	hasLane := k.Kind != federation.MarkPeer && k.Kind != federation.MarkOwner
+	hasLane := k.Kind != federation.MarkPeer && k.Kind != federation.MarkOwner && k.Kind != federation.MarkOpenings
 	if hasLane && (!k.Lane.Origin.Valid() || !k.Lane.Route.Valid()) {
 		return fmt.Errorf("lane %q: not a name", k.Lane)
 	}
