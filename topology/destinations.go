@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 
@@ -106,15 +105,4 @@ func (b *builder) number(path string, in []toSchema, all []target) {
 		used[next] = true
 		all[i].Target = uint8(next)
 	}
-}
-
-// digest covers everything that a router acts on; a new name alone does not change it.
-func (r *Route) digest() [sha256.Size]byte {
-	copied := *r
-	copied.Name, copied.Digest = "", [32]byte{}
-	text, err := json.Marshal(copied)
-	if err != nil {
-		panic(err) // strings, numbers and nil
-	}
-	return sha256.Sum256(text)
 }

@@ -1,6 +1,9 @@
 package topology
 
 import (
+	"crypto/sha256"
+	"encoding/json"
+
 	"cloudqueue/federation"
 )
 
@@ -90,4 +93,15 @@ func (r *Route) reaches(site federation.SiteID) bool {
 		}
 	}
 	return false
+}
+
+// digest covers everything that a router acts on; a new name alone does not change it.
+func (r *Route) digest() [sha256.Size]byte {
+	copied := *r
+	copied.Name, copied.Digest = "", [32]byte{}
+	text, err := json.Marshal(copied)
+	if err != nil {
+		panic(err) // strings, numbers and nil
+	}
+	return sha256.Sum256(text)
 }
