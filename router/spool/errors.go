@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"cloudqueue/federation"
 )
@@ -28,6 +29,13 @@ type CorruptError struct {
 	Count uint32 // of its messages, or of the offsets from First on that are missing; 0 when that is not known
 	// Marks tells that journals, receipts and other marks may be lost: nothing of the spool can be trusted.
 	Marks bool
+}
+
+// of says which offsets of a lane are missing because of it.
+func (e *CorruptError) of(key laneKey, missing federation.Span) *CorruptError {
+	e.Batch = federation.BatchName{Lane: key.lane, Generation: key.generation, First: missing.First}
+	e.Count = uint32(min(missing.Last-missing.First+1, math.MaxUint32)) // beyond it the void is typed twice
+	return e
 }
 
 // Error says where and what.

@@ -56,6 +56,30 @@ func TestWhatAMissingSegmentHeldIsNamedWithTheVoidToType(t *testing.T) {
 	}
 }
 
+func TestASegmentThatGoesBeneathARunningSpoolIsNamedUntilItIsBack(t *testing.T) {
+	t.Parallel()
+	d, number, held := lostSegment(t)
+	whole := d.disk.Segment(number)
+	s := start(t, d.disk, small())
+	d.disk.SetSegment(number, nil)
+
+	for _, from := range []federation.Offset{held.First, held.First + 2} {
+		_, err := s.Read(t.Context(), lane("orders"), born, from)
+		var corrupt *spool.CorruptError
+		if want := fmt.Sprintf("orders %d-%d --reason corrupt --yes", from, held.Last); !errors.As(err, &corrupt) || !strings.Contains(corrupt.Fix(), want) {
+			t.Errorf("read %d: %v, want a fix with %q", from, err, want)
+		}
+	}
+	if b, err := s.Read(t.Context(), lane("orders"), born, held.Last+1); err != nil || b.Header.First != held.Last+1 {
+		t.Errorf("behind it: %v, %v", b, err)
+	}
+
+	d.disk.SetSegment(number, whole)
+	if b, err := s.Read(t.Context(), lane("orders"), born, held.First); err != nil || b.Header.First != held.First {
+		t.Errorf("put back: %v, %v", b, err)
+	}
+}
+
 func TestAMissingSegmentStaysKnownUntilItIsThereAgainOrAbandoned(t *testing.T) {
 	t.Parallel()
 	d, number, _ := lostSegment(t)

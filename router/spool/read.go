@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
 
 	"cloudqueue/federation"
@@ -22,11 +21,30 @@ func (s *Spool) Read(ctx context.Context, lane federation.Lane, gen federation.G
 		if err == nil {
 			b, err = s.batch(ctx, g, key, e)
 		}
-		if errors.Is(err, fs.ErrNotExist) && s.gone(g) {
-			continue // cleaned under us: its batches stand elsewhere
+		if g == nil || !errors.Is(err, fs.ErrNotExist) {
+			return b, err
 		}
-		return b, err
+		if !s.gone(g) {
+			return nil, s.absent(g, key, from)
+		}
+		// cleaned under us: its batches stand elsewhere
 	}
+}
+
+// absent names what a segment held that somebody took away beneath the spool. It is not noted: it can be put back at any time.
+func (s *Spool) absent(g *segment, key laneKey, from federation.Offset) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.state.index.lanes[key]
+	from = max(from, l.forgotten+1)
+	missing := federation.Span{First: from, Last: from}
+	for _, r := range l.at(from, nil) {
+		if r.segment == g {
+			missing.First, missing.Last = max(from, r.first), r.last
+			break
+		}
+	}
+	return (&CorruptError{Segment: g.number(), Offset: -1, What: "the segment is missing"}).of(key, missing)
 }
 
 // locate finds the first batch of the lane that ends at or after from. The segment is given also with an error that came from reading it.
@@ -114,9 +132,7 @@ func (s *Spool) lost(key laneKey, missing federation.Span, otherwise error) erro
 		return otherwise
 	}
 	c := *s.corrupt[i]
-	c.Batch = federation.BatchName{Lane: key.lane, Generation: key.generation, First: missing.First}
-	c.Count = uint32(min(missing.Last-missing.First+1, math.MaxUint32)) // beyond it the void is typed twice
-	return &c
+	return c.of(key, missing)
 }
 
 // batch reads one batch and checks that it is the one.
