@@ -17,6 +17,29 @@ var (
 	ErrReadOnly = errors.New("the spool was opened read-only")
 )
 
+// DiskFullError is an ErrFull for want of space on the store's disk: no quota helps.
+type DiskFullError struct {
+	Place string // the store
+	Free  uint64 // bytes of its disk
+	Kept  uint64 // bytes of them that are for marks, checkpoints and cleaning alone
+}
+
+// Error says which disk.
+func (e *DiskFullError) Error() string {
+	return fmt.Sprintf("the disk of %s has %d KiB free, and %d KiB are kept for what drains", e.Place, e.Free>>10, e.Kept>>10)
+}
+
+// Fix says what helps.
+func (e *DiskFullError) Fix() string { return FreeSpace(e.Place) }
+
+// Is tells that it is an ErrFull.
+func (e *DiskFullError) Is(target error) bool { return target == ErrFull }
+
+// FreeSpace is what helps a store whose disk is full.
+func FreeSpace(place string) string {
+	return "free space on the disk of " + place + ": it goes on by itself"
+}
+
 // CorruptError says what is not as it was written; Fix says what to do. It wraps federation.ErrCorrupt. Nothing of it is ever served.
 type CorruptError struct {
 	Segment uint64

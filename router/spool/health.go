@@ -68,6 +68,6 @@ func (s *Spool) unwell(err error, attempt int) {
 	s.look()
 	s.mu.Unlock()
 	if was.Err == nil {
-		s.logger.Warn("store unwell, writing again", "epoch", s.identity.Epoch, "err", err)
+		s.logger.Warn("store unwell, writing again", "epoch", s.identity.Epoch, "place", s.store.Place(), "err", err)
 	}
 }

@@ -38,7 +38,7 @@ func (s *Spool) keep(ctx context.Context) {
 // errands are the short works.
 func (s *Spool) errands(ctx context.Context) error {
 	var errs []error
-	for _, errand := range []func(context.Context) error{s.writeFooters, s.openAhead, s.removeGarbage} {
+	for _, errand := range []func(context.Context) error{s.writeFooters, s.openAhead, s.removeGarbage, s.setAside} {
 		err := errand(ctx)
 		if errors.Is(err, ErrFenced) {
 			s.mu.Lock()
@@ -144,18 +144,6 @@ func (s *Spool) removeGarbage(ctx context.Context) error {
 	}
 }
 
-// refreshSpace asks the store how much it can take.
-func (s *Spool) refreshSpace(ctx context.Context) error {
-	free, _, err := s.store.Space(ctx)
-	if err != nil {
-		return fmt.Errorf("space of the store: %w", err)
-	}
-	s.mu.Lock()
-	s.free = free
-	s.mu.Unlock()
-	return nil
-}
-
 // sayWhenFull says once that the spool got full, and once that it is not any more.
 func (s *Spool) sayWhenFull(said *bool) {
 	u := s.Usage()
@@ -164,7 +152,7 @@ func (s *Spool) sayWhenFull(said *bool) {
 	}
 	*said = u.Full
 	if u.Full {
-		s.logger.Warn("store full, batches are refused", "epoch", s.identity.Epoch, "used", u.Used, "quota", u.Quota, "reserve", u.Reserve, "free", u.Free)
+		s.logger.Warn("store full, batches are refused", "epoch", s.identity.Epoch, "err", u.Why, "used", u.Used, "quota", u.Quota, "reserve", u.Reserve, "free", u.Free)
 		return
 	}
 	s.logger.Info("store has room again", "epoch", s.identity.Epoch, "used", u.Used, "free", u.Free)

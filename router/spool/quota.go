@@ -22,6 +22,7 @@ type Usage struct {
 	// Full tells that a submission was refused for want of room and would be again, or that there is no room for an eighth of a segment. Once it is
 	// false everything that was refused fits. A small batch may be taken while it is true.
 	Full bool
+	Why  error // of Full: ErrFull when it is the quota, a *DiskFullError when it is the store's disk; nil when it is not full
 }
 
 // Usage says how full the spool is.
@@ -35,6 +36,9 @@ func (s *Spool) Usage() Usage {
 	}
 	for _, n := range u.Lanes {
 		u.Live += n
+	}
+	if u.Full {
+		u.Why = s.whyFull()
 	}
 	return u
 }
@@ -65,9 +69,20 @@ func (s *Spool) lookFull() {
 
 // batchRoom is the bytes of batches that fit before the reserve, of the quota or of the store itself. What is queued counts, so that batches never
 // touch the reserve. (G12) Callers hold mu.
-func (s *Spool) batchRoom() uint64 {
-	taken := uint64(s.queue.bytes) + s.cfg.Reserve
-	return min(s.cfg.Quota-min(s.cfg.Quota, s.used+taken), s.free-min(s.free, taken))
+func (s *Spool) batchRoom() uint64 { return min(s.quotaRoom(), s.diskRoom()) }
+
+func (s *Spool) quotaRoom() uint64 {
+	return s.cfg.Quota - min(s.cfg.Quota, s.used+uint64(s.queue.bytes)+s.cfg.Reserve)
+}
+
+func (s *Spool) diskRoom() uint64 { return s.free - min(s.free, uint64(s.queue.bytes)+s.cfg.Reserve) }
+
+// whyFull is the ErrFull that says what there is too little of. Callers hold mu.
+func (s *Spool) whyFull() error {
+	if s.quotaRoom() <= s.diskRoom() {
+		return ErrFull
+	}
+	return &DiskFullError{Place: s.store.Place(), Free: s.free, Kept: s.cfg.Reserve}
 }
 
 // Claim weighs records; fits then tells whether Submit would take them at that moment. nil: it would; else ErrFull or ErrLaneFull. A caller that was
@@ -113,7 +128,7 @@ func (s *Spool) refuses(c *claim) error {
 	case c.bytes > s.cfg.Quota-s.cfg.Reserve:
 		return fmt.Errorf("%d bytes, more than the quota of %d without its reserve of %d: %w", c.bytes, s.cfg.Quota, s.cfg.Reserve, federation.ErrTooLarge)
 	case c.bytes > s.batchRoom():
-		return ErrFull
+		return s.whyFull()
 	case c.parks > 0 && s.state.parks.live+s.queue.parks+c.parks > s.cfg.MaxParked:
 		return fmt.Errorf("%d messages are parked, %d are the most: %w", s.state.parks.live, s.cfg.MaxParked, ErrFull)
 	}

@@ -30,7 +30,7 @@ import (
 //     and every byte of it may be what was written, zero, or garbage;
 //   - what was never written reads as zeros or not at all.
 //
-// Claim, Create, Open, List, Remove and Space may be called at once from several goroutines; a Writer by one at a time,
+// Claim, Create, Open, List, Remove, SetAside and Space may be called at once from several goroutines; a Writer by one at a time,
 // a Reader by many.
 type Segments interface {
 	// Identify reads the identity as it stands, without a claim. ErrNotInitialised when there is none.
@@ -49,6 +49,12 @@ type Segments interface {
 	Remove(ctx context.Context, number uint64) error
 	// Space tells how many bytes can still be written, and how many there are in all.
 	Space(ctx context.Context) (free, total uint64, err error)
+	// SetAside takes n bytes of the store's space away for Claim and for what is written when there is no other space: before the store answers
+	// ErrNoSpace it gives them back and tries again by itself. Space does not count them as free. They stay set aside over openings. It does nothing
+	// when so many are set aside already; after an error any part of them may be.
+	SetAside(ctx context.Context, n uint64) error
+	// Place names the store for people, so that they know which disk is meant: its folder.
+	Place() string
 	// Alignment is the unit in bytes to which groups are padded: 8 on localdir and memstore, 512 on hdfs. A power of two, 8 to 4096.
 	Alignment() int
 	// Close releases the claim. Writers and Readers that are still open fail from then on.

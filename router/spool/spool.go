@@ -34,7 +34,8 @@ type Spool struct {
 	health  Health
 	space   fullness
 	writing time.Time // when the writer took the group that it writes; zero when it has none
-	free    uint64    // the store's own word, refreshed by the keeper, less what was written since
+	free    uint64    // the store's own word, refreshed after each group and by the keeper, less what was written since
+	total   uint64    // of the store's disk
 	used    uint64    // bytes of all segments
 	corrupt []*CorruptError
 
@@ -134,7 +135,7 @@ func load(ctx context.Context, store Segments, cfg Config, identity Identity) (*
 		work: make(chan struct{}, 1), tidy: make(chan struct{}, 1), done: make(chan struct{}),
 		state: r.state, queue: newQueue(cfg.MaxQueuedBytes), corrupt: r.stretches, numbers: highest, garbage: r.leftovers, health: Health{Since: time.Now()},
 	}
-	s.free, _, err = store.Space(ctx)
+	s.free, s.total, err = store.Space(ctx)
 	for _, g := range s.state.inOrder() {
 		s.used += uint64(g.size)
 		if g.first != 0 {

@@ -126,6 +126,7 @@ func (s *Spool) tryWrite(ctx context.Context, group []*submission) error {
 		return err
 	}
 	s.publish(o, pending, int64(len(b.buf)), group, own)
+	_ = s.refreshSpace(ctx) // batches stop before they eat what was set aside for marks, when somebody else fills the disk; the keeper says what is wrong
 	return nil
 }
 

@@ -90,7 +90,7 @@ func raiseEpoch(files Files, now time.Time) (spool.Identity, FileID, error) {
 		return spool.Identity{}, FileID{}, err
 	}
 	id.Epoch = max(id.Epoch+1, federation.Epoch(max(now.UnixMilli(), 0)))
-	if err := writeIdentity(files, id); err != nil {
+	if err := withReserve(files, func() error { return writeIdentity(files, id) }); err != nil {
 		return spool.Identity{}, FileID{}, err
 	}
 	info, err := files.Stat(storeName)
@@ -148,6 +148,9 @@ func (d *Dir) Space(ctx context.Context) (free, total uint64, err error) {
 	}
 	return d.files.Space()
 }
+
+// Place is the folder.
+func (d *Dir) Place() string { return d.files.Path() }
 
 // List gives the segments by number. Other files are none of ours, and left alone.
 func (d *Dir) List(ctx context.Context) ([]spool.SegmentInfo, error) {

@@ -50,6 +50,8 @@ type FileID struct{ Device, Inode uint64 }
 // File is written from its beginning to its end, once.
 type File interface {
 	io.WriteCloser
+	// Allocate makes a file that was not written take n bytes of the disk: a file of that size, with any content. An error leaves any part of them.
+	Allocate(n int64) error
 	// Sync makes the bytes written so far durable. After an error nothing is known of them, and never will be.
 	Sync() error
 }

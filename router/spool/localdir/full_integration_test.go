@@ -44,29 +44,22 @@ func resize(t *testing.T, mounted string, size int) {
 	}
 }
 
-// commitUntil commits 1, 2, 3 … until one is not durable within a second, or is refused.
-func commitUntil(t *testing.T, sp *spool.Spool, from federation.Offset) (durable federation.Offset, held *spool.Ticket, refused error) {
+// commitUntilRefused commits 1, 2, 3 … until one is refused.
+func commitUntilRefused(t *testing.T, sp *spool.Spool) (durable federation.Offset, refused error) {
 	t.Helper()
-	for n := from; n < from+500; n++ {
-		ticket, err := sp.Submit(t.Context(), recordsOf(t, n)...)
-		if err != nil {
-			return n - 1, nil, err
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		err = ticket.Wait(ctx)
-		cancel()
-		if err != nil {
-			return n - 1, ticket, nil
+	for n := federation.Offset(1); n < 500; n++ {
+		if err := sp.Commit(t.Context(), recordsOf(t, n)...); err != nil {
+			return n - 1, err
 		}
 	}
 	t.Fatal("the disk does not get full")
-	return 0, nil, nil
+	return 0, nil
 }
 
 func TestADiskThatTheSpoolFillsRefusesBatchesAndTakesMarksUntilThereIsSpace(t *testing.T) {
 	mounted, store := smallDisk(t, 5<<20) // under the quota, over its reserve
 	sp, _ := startOn(t, store)
-	durable, _, refused := commitUntil(t, sp, 1)
+	durable, refused := commitUntilRefused(t, sp)
 	if durable < 100 || !errors.Is(refused, spool.ErrFull) || !sp.Usage().Full {
 		t.Fatalf("after %d commits: %v, %+v; want ErrFull", durable, refused, sp.Usage())
 	}
@@ -86,53 +79,92 @@ func TestADiskThatTheSpoolFillsRefusesBatchesAndTakesMarksUntilThereIsSpace(t *t
 	t.Logf("%d commits of %d KiB fitted on 5 MiB", durable, bodySize>>10)
 }
 
-func TestADiskThatSomebodyElseFillsHoldsCommitsUntilThereIsSpace(t *testing.T) {
+func TestADiskThatSomebodyElseFillsTakesMarksAsFarAsWhatWasSetAsideReachesAndHoldsThemThen(t *testing.T) {
 	mounted, store := smallDisk(t, 4<<20)
 	sp, stop := startOn(t, store)
-	if err := sp.Commit(t.Context(), recordsOf(t, 1)...); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := sp.Commit(ctx, recordsOf(t, 1)...); err != nil {
 		t.Fatal(err)
 	}
-	ballast := filepath.Join(mounted, "ballast")
-	if err := fillDisk(ballast); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal(err)
+	reserve := filepath.Join(string(store), "RESERVE")
+	for exists(reserve) != nil && ctx.Err() == nil {
+		time.Sleep(time.Millisecond) // the spool makes it beside the commits; nobody tells when
 	}
-	durable, held, refused := commitUntil(t, sp, 2)
-	if held == nil {
-		t.Fatalf("after %d commits on a full disk: refused with %v before the disk said so", durable, refused)
+	ballast, more := filepath.Join(mounted, "ballast"), filepath.Join(mounted, "more")
+	fillDisk(t, ballast)
+	for exists(reserve) == nil && ctx.Err() == nil {
+		if err := sp.Commit(ctx, countOf(1)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if h := sp.Health(); !errors.Is(h.Err, spool.ErrNoSpace) || !errors.Is(h.Err, syscall.ENOSPC) {
+	if err := sp.Commit(ctx, recordsOf(t, 2)...); !isDiskFull(err) {
+		t.Errorf("a batch on the full disk: %v, want a DiskFullError", err)
+	}
+
+	fillDisk(t, more) // what was set aside is taken too
+	held := commitUntilHeld(t, sp)
+	if h := sp.Health(); h.Condition != spool.Unwell || !errors.Is(h.Err, spool.ErrNoSpace) || !errors.Is(h.Err, syscall.ENOSPC) {
 		t.Errorf("health %+v, want ErrNoSpace", h)
 	}
 	if entries, err := os.ReadDir(string(store)); err != nil || len(entries) > 20 {
 		t.Errorf("%d files after a second of trying, %v", len(entries), err)
 	}
 
-	if err := os.Remove(ballast); err != nil {
+	if err := errors.Join(os.Remove(ballast), os.Remove(more)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
 	if err := held.Wait(ctx); err != nil {
 		t.Fatalf("after there is space: %v, health %+v", err, sp.Health())
 	}
-	if h := sp.Health(); h.Err != nil {
-		t.Errorf("health after there is space: %+v", h)
+	for sp.Usage().Full && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond) // the spool asks the disk from time to time; nobody tells when
+	}
+	if err := sp.Commit(ctx, recordsOf(t, 2)...); err != nil || sp.Health().Err != nil {
+		t.Errorf("a batch, when there is space: %v, health %+v", err, sp.Health())
 	}
 	stop()
 	sp, _ = startOn(t, store)
-	if last, err := survived(sp, 0); err != nil || last != durable+1 {
-		t.Errorf("commit %d is the last, %v; want %d", last, err, durable+1)
+	if last, err := survived(sp, 0); err != nil || last != 2 {
+		t.Errorf("commit %d is the last, %v; want 2", last, err)
 	}
 }
 
+func exists(path string) error {
+	_, err := os.Stat(path)
+	return err
+}
+
+// commitUntilHeld commits marks until one is not durable within a second.
+func commitUntilHeld(t *testing.T, sp *spool.Spool) *spool.Ticket {
+	t.Helper()
+	for range 10_000 {
+		ticket, err := sp.Submit(t.Context(), countOf(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		err = ticket.Wait(ctx)
+		cancel()
+		if err != nil {
+			return ticket
+		}
+	}
+	t.Fatal("the disk does not get full")
+	return nil
+}
+
 // fillDisk writes until there is no space.
-func fillDisk(path string) error {
+func fillDisk(t *testing.T, path string) {
+	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
 	for err == nil {
 		_, err = f.Write(make([]byte, 4096))
 	}
-	return errors.Join(err, f.Close())
+	if err := errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
 }

@@ -76,8 +76,10 @@ func (d osFiles) Create(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return osFile{f}, nil
 }
+
+type osFile struct{ *os.File }
 
 func (d osFiles) Open(name string) (Source, error) {
 	f, err := os.Open(filepath.Join(d.path, name))

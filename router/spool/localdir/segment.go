@@ -19,7 +19,11 @@ func (d *Dir) Create(ctx context.Context, number uint64) (spool.Writer, error) {
 		return nil, err
 	}
 	name := segmentName(number)
-	f, err := d.files.Create(name)
+	var f File
+	err := withReserve(d.files, func() (err error) {
+		f, err = d.files.Create(name)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("create segment %d: %w", number, noSpace(err))
 	}
@@ -85,11 +89,16 @@ type writer struct {
 	failed error
 }
 
-func (w *writer) Write(p []byte) (int, error) {
+// Write goes on behind what fitted when the disk has no space and the reserve has: a short write for want of space is no failure of the disk.
+func (w *writer) Write(p []byte) (n int, err error) {
 	if err := w.broken(); err != nil {
 		return 0, err
 	}
-	n, err := w.file.Write(p)
+	err = withReserve(w.dir.files, func() error {
+		written, err := w.file.Write(p[n:])
+		n += written
+		return err
+	})
 	return n, w.poison("write", err)
 }
 
@@ -101,7 +110,11 @@ func (w *writer) Sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return w.poison("sync", w.file.Sync())
+	err := w.file.Sync()
+	if errors.Is(noSpace(err), spool.ErrNoSpace) {
+		giveBack(w.dir.files) // for the next segment: this one is lost
+	}
+	return w.poison("sync", err)
 }
 
 func (w *writer) broken() error {

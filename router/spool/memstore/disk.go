@@ -33,6 +33,7 @@ type Disk struct {
 	unsure   []change // what the operation that died may have done
 	fault    func(Op) Fault
 	capacity uint64
+	aside    uint64 // of the capacity, set aside until there is no other space
 	align    int
 }
 
@@ -91,7 +92,7 @@ func (d *Disk) NewID(now time.Time) {
 func (d *Disk) Clone() *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c := &Disk{identity: d.identity, files: make(map[uint64]*file, len(d.files)), capacity: d.capacity, align: d.align}
+	c := &Disk{identity: d.identity, files: make(map[uint64]*file, len(d.files)), capacity: d.capacity, aside: d.aside, align: d.align}
 	c.identity.Former = append([]federation.StoreID(nil), d.identity.Former...)
 	for n, f := range d.files {
 		c.files[n] = f.clone()

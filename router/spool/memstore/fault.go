@@ -73,6 +73,9 @@ func (d *Disk) do(s *Store, op Op, needs int, effect func(share float64)) error 
 		}
 		return fmt.Errorf("%s of segment %d: %w", op.Kind, op.Segment, fault.Err)
 	}
+	if uint64(needs) > d.free() {
+		d.aside = 0
+	}
 	if free := d.free(); uint64(needs) > free {
 		effect(float64(free) / float64(needs))
 		return fmt.Errorf("%s of segment %d: %w", op.Kind, op.Segment, spool.ErrNoSpace)
@@ -114,7 +117,7 @@ func (d *Disk) check(s *Store, kind OpKind) error {
 }
 
 func (d *Disk) free() uint64 {
-	used := uint64(0)
+	used := d.aside
 	for _, f := range d.files {
 		used += uint64(len(f.data))
 	}

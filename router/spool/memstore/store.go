@@ -111,6 +111,22 @@ func (s *Store) Space(ctx context.Context) (free, total uint64, err error) {
 	return s.disk.free(), s.disk.capacity, ctx.Err()
 }
 
+// SetAside takes space away until there is no other.
+func (s *Store) SetAside(ctx context.Context, n uint64) error {
+	d := s.disk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.aside = 0
+	if d.free() < n {
+		return fmt.Errorf("set %d bytes aside: %w", n, spool.ErrNoSpace)
+	}
+	d.aside = n
+	return ctx.Err()
+}
+
+// Place names it.
+func (s *Store) Place() string { return "memory" }
+
 // Alignment is 8 unless Options say otherwise.
 func (s *Store) Alignment() int { return s.disk.align }
 

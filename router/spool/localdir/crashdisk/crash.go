@@ -46,7 +46,7 @@ func (d *Disk) snapshot() *Disk {
 			return nil
 		}
 		if frozen[f] == nil {
-			frozen[f] = &inode{id: f.id, content: f.content[:len(f.content):len(f.content)], durable: f.durable, writes: slices.Clone(f.writes), failed: f.failed}
+			frozen[f] = &inode{id: f.id, content: f.content[:len(f.content):len(f.content)], durable: f.durable, writes: slices.Clone(f.writes), failed: f.failed, allocated: f.allocated}
 		}
 		return frozen[f]
 	}
@@ -99,11 +99,13 @@ func (d *Disk) eachTail(names map[string]*inode, left []string, label string, yi
 	return true
 }
 
-// image makes a disk of names that are all durable.
+// image makes a disk of names that are all durable. A file of which the crash undid the removal had its space: what was written to that is
+// there too, on a disk that is so much larger.
 func (d *Disk) image(names map[string]*inode, label string) *Disk {
 	disk := New(d.capacity)
 	disk.Outcome, disk.lastID = label, d.lastID
 	disk.names, disk.synced = maps.Clone(names), maps.Clone(names)
+	disk.capacity = max(disk.capacity, disk.used())
 	return disk
 }
 
@@ -120,6 +122,9 @@ func (f *inode) tails() []tail {
 	n := len(f.content) - f.durable
 	if n == 0 {
 		return []tail{{"", f.keep(0)}}
+	}
+	if f.allocated {
+		return []tail{{fmt.Sprintf("all %d others", n), f.keep(n)}, {fmt.Sprintf("0 of %d others", n), f.keep(0)}}
 	}
 	tails := []tail{{fmt.Sprintf("all %d others", n), f.keep(n)}, {fmt.Sprintf("%d zeros", n), f.spoil(0, n, 0)}, {fmt.Sprintf("%d bytes of garbage", n), f.spoil(0, n, 0xa5)}}
 	for _, cut := range f.cuts() {

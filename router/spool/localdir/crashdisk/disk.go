@@ -52,6 +52,8 @@ type inode struct {
 	durable int
 	writes  []int // ends of the unsynced writes
 	failed  bool  // a Sync failed: no later one makes anything durable
+	// allocated: the content is space that nobody reads
+	allocated bool
 }
 
 // change is one step of the directory: a name that gets a file (nil: none), and for a rename a second one.
@@ -239,12 +241,14 @@ func (d *Disk) Space() (free, total uint64, err error) {
 }
 
 // free needs the lock.
-func (d *Disk) free() uint64 {
-	used := uint64(0)
+func (d *Disk) free() uint64 { return d.capacity - min(d.used(), d.capacity) }
+
+// used needs the lock.
+func (d *Disk) used() (n uint64) {
 	for _, file := range d.names {
-		used += uint64(len(file.content))
+		n += uint64(len(file.content))
 	}
-	return d.capacity - min(used, d.capacity)
+	return n
 }
 
 // Flip turns bits of a stored byte: corruption, which no crash does.
