@@ -86,7 +86,7 @@ func (f *fakeRouter) serve(t *testing.T) (socket string) {
 		}
 		os.RemoveAll(dir)
 	})
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if _, err := os.Lstat(socket); err == nil {
 			return socket
 		}

@@ -91,7 +91,7 @@ func serve(t *testing.T, service Service) (socket string) {
 // awaitSocket waits for a file that another goroutine makes; there is nothing to be told by.
 func awaitSocket(t *testing.T, socket string) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for time.Now().Before(deadline) {
 		if _, err := os.Lstat(socket); err == nil {
 			return

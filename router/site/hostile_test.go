@@ -142,7 +142,7 @@ func (h *hostile) write(s *quic.Stream, b []byte) {
 // await gives the next frame of a type; others are passed over.
 func await[T federation.Frame](h *hostile) T {
 	h.t.Helper()
-	timeout := time.After(10 * time.Second)
+	timeout := time.After(time.Minute)
 	for {
 		select {
 		case f, open := <-h.frames:

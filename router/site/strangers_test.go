@@ -141,7 +141,7 @@ func TestFramesThatLieCutTheLinkOfTheirPeerAlone(t *testing.T) {
 		h.write(h.control, []byte{0xff, 0xff, 0xff, 0xff, byte(federation.TypeReceipt), 1, 0, 0}) // 4 GiB follow, it says
 		select {
 		case <-h.qc.Context().Done():
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the connection is still open")
 		}
 	}

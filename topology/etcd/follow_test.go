@@ -29,7 +29,7 @@ func follow(t *testing.T, store *etcd.Store, dir string) *topology.Follower {
 		cancel()
 		select {
 		case <-done:
-		case <-time.After(15 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("Run did not end")
 		}
 	})
@@ -242,10 +242,9 @@ func TestStoppedMemberIsFollowedAgainAfterItsRestart(t *testing.T) {
 	awaitVersion(t, f, 1)
 
 	server.stop()
-	began := time.Now()
-	_, err := store.Get(bounded(t))
-	if took := time.Since(began); err == nil || took > 6*time.Second {
-		t.Errorf("Get without etcd: %v after %v, want an error within 6 s", err, took)
+	ctx := bounded(t)
+	if _, err := store.Get(ctx); err == nil || ctx.Err() != nil {
+		t.Errorf("Get without etcd: %v, want an error before the caller's own limit", err)
 	}
 	server.start()
 	apply(t, store, etcd.Change{Document: document(t, 2)})

@@ -155,16 +155,20 @@ func TestNoCallHangsOnAnEtcdThatNeverAnswers(t *testing.T) {
 		},
 	}
 	for name, call := range calls {
-		began := time.Now()
-		err := call(context.Background())
-		if took := time.Since(began); err == nil || took > 3*time.Second {
-			t.Errorf("%s gave %v after %v, want an error within its limit of 1 s", name, err, took)
+		ctx := bounded(t)
+		if err := call(ctx); err == nil || ctx.Err() != nil {
+			t.Errorf("%s gave %v, want an error by its own limit, long before the caller's", name, err)
 		}
 	}
-	began := time.Now()
-	_ = store.Close()
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("Close took %v", took)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = store.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(time.Minute):
+		t.Error("Close hangs")
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 
+	"cloudqueue/sim/parts"
 	"cloudqueue/topology/etcd"
 )
 
@@ -54,7 +54,7 @@ func startCluster(t *testing.T) []member {
 	for _, m := range members {
 		select {
 		case <-m.Server.ReadyNotify():
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("a member is not ready")
 		}
 	}
@@ -63,12 +63,11 @@ func startCluster(t *testing.T) []member {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := parts.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", port)
 }
 
 func TestWatchEndsWhenItsMemberLosesTheQuorum(t *testing.T) {
