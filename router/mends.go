@@ -12,7 +12,7 @@ import (
 const (
 	resealCommand = "cloudqueue spool reseal --why REASON --yes"
 	newIDCommand  = "cloudqueue spool new-id"
-	voidCommand   = "cloudqueue spool void LANE FIRST-LAST --reason REASON --yes"
+	voidCommand   = "cloudqueue spool void LANE FIRST-LAST --reason corrupt --yes"
 )
 
 // resealFix is for the site whose store is older than what others have seen of it.

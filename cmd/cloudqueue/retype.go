@@ -11,7 +11,7 @@ import (
 var ourCommand = regexp.MustCompile(`cloudqueue (router|doctor|spool (?:init|ls|cat|reseal|new-id)|topology (?:plan|apply|show)|(status|books|parking (?:list|show|redrive|drop)|spool void))\b`)
 
 // elsewhere finds, in the words before a command, that it is to be typed at another site.
-var elsewhere = regexp.MustCompile(`\b(peer|origin|destination)\b[^;.\n]*$`)
+var elsewhere = regexp.MustCompile(`\b(peer|origin|destination|run there)\b[^;.\n]*$`)
 
 // retyped gives the commands of a text that says what to do the --config or --socket that this call was given: they are to be typed
 // for the same router.
