@@ -43,7 +43,7 @@ func copyFix(v federation.Verdict) string {
 }
 
 // fencedFix is for the site that fences a peer: what to type is the peer's to say.
-const fencedFix = "what to type there is in the peer's status: cloudqueue status"
+const fencedFix = "the peer's status says what to type there"
 
 // withoutMend is what a peer is fenced for, without what its admin is to do.
 func withoutMend(why string) string {

@@ -93,8 +93,8 @@ func (e *Endpoint) answerHello(ctx context.Context, o *opening, hello federation
 	}
 	p := e.peer(certified)
 	if p == nil {
-		return nil, &refusal{"not-a-peer", federation.NoGrant, fmt.Sprintf("%s has no link with %s in its topology", e.cfg.Site, certified),
-			fmt.Sprintf("add a link between %s and %s to the topology, or wait until %s has the same version", e.cfg.Site, certified, e.cfg.Site), false, false}
+		return nil, &refusal{reason: "not-a-peer", verdict: federation.NoGrant, text: fmt.Sprintf("%s has no link with %s in its topology", e.cfg.Site, certified),
+			fix: fmt.Sprintf("add a link between %s and %s to the topology, or wait until %s has the same version", e.cfg.Site, certified, e.cfg.Site)}
 	}
 	switch hello.Connection {
 	case 0:
@@ -149,7 +149,7 @@ func (p *peer) ready(ctx context.Context, hello federation.Hello) error {
 func (p *peer) acceptSecond(ctx context.Context, o *opening, hello federation.Hello) (serve func(), err error) {
 	link := p.current()
 	if link == nil || link.dialled || link.id != hello.LinkID {
-		return nil, &refusal{"no-such-link", federation.Full, fmt.Sprintf("%s has no link %016x", p.e.cfg.Site, hello.LinkID), "", false, false}
+		return nil, &refusal{reason: "no-such-link", verdict: federation.Full, text: fmt.Sprintf("%s has no link %016x", p.e.cfg.Site, hello.LinkID)}
 	}
 	if r := p.e.greet(ctx, hello); r != nil {
 		return nil, r

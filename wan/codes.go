@@ -100,11 +100,20 @@ type refusal struct {
 	verdict  federation.Verdict
 	text     string
 	fix      string
-	remote   bool // the peer refused us
-	stopping bool // because it stops
+	remote   bool   // the peer refused us
+	stopping bool   // because it stops
+	theirs   string // what the peer is to do, for it alone
 }
 
 func (r *refusal) Error() string { return r.text }
+
+// words are what the peer is told: what is wrong, and behind "; " what to do there.
+func (r *refusal) words() string {
+	if r.theirs == "" {
+		return r.text
+	}
+	return r.text + "; " + r.theirs
+}
 
 // explain turns the end of a connection or of an attempt into what an admin can act on.
 func explain(err error, us, peer federation.SiteID) (reason, fix string) {

@@ -3,6 +3,7 @@ package wan
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"cloudqueue/federation"
@@ -32,14 +33,14 @@ func (e *Endpoint) hello(id uint64, index uint8) federation.Hello {
 func (e *Endpoint) checkHello(h federation.Hello, certified federation.SiteID) *refusal {
 	switch {
 	case h.Site != certified:
-		return &refusal{"hello-site", federation.NoGrant, fmt.Sprintf("it says it is %q, its certificate says %q", h.Site, certified),
-			fmt.Sprintf("correct the site name in the router file of %s, or its certificate", certified), false, false}
+		return &refusal{reason: "hello-site", verdict: federation.NoGrant, text: fmt.Sprintf("it says it is %q, its certificate says %q", h.Site, certified),
+			fix: fmt.Sprintf("correct the site name in the router file of %s, or its certificate", certified)}
 	case h.Federation != e.cfg.Federation:
-		return &refusal{"hello-federation", federation.NoGrant, fmt.Sprintf("it is of federation %q, %s is of %q", h.Federation, e.cfg.Site, e.cfg.Federation),
-			"correct the federation name in one of the router files", false, false}
+		return &refusal{reason: "hello-federation", verdict: federation.NoGrant, text: fmt.Sprintf("it is of federation %q, %s is of %q", h.Federation, e.cfg.Site, e.cfg.Federation),
+			fix: "correct the federation name in one of the router files"}
 	case h.MinVersion > maxWire || h.MaxVersion < minWire:
-		return &refusal{"hello-version", federation.UnknownCritical, fmt.Sprintf("it speaks wire versions %d to %d, %s speaks %d to %d", h.MinVersion, h.MaxVersion, e.cfg.Site, minWire, maxWire),
-			"run versions of cloudqueue that are at most one apart", false, false}
+		return &refusal{reason: "hello-version", verdict: federation.UnknownCritical, text: fmt.Sprintf("it speaks wire versions %d to %d, %s speaks %d to %d", h.MinVersion, h.MaxVersion, e.cfg.Site, minWire, maxWire),
+			fix: "run versions of cloudqueue that are at most one apart"}
 	}
 	return nil
 }
@@ -52,12 +53,18 @@ func (e *Endpoint) greet(ctx context.Context, h federation.Hello) *refusal {
 	if verdict == federation.OK {
 		return nil
 	}
-	return &refusal{reason: "greet-" + verdict.String(), verdict: verdict, text: text}
+	r := &refusal{reason: "greet-" + verdict.String(), verdict: verdict}
+	if r.text, r.theirs, _ = strings.Cut(text, "; "); r.theirs != "" {
+		r.fix = fmt.Sprintf("the status of %s says what to type there", h.Site)
+	}
+	return r
 }
 
 // refusedBy is a refusal that the peer sent us.
 func refusedBy(ack federation.HelloAck) *refusal {
-	return &refusal{verdict: ack.Verdict, text: said(ack.Text), remote: true, stopping: extended(ack.Extensions, tagStopping)}
+	r := &refusal{verdict: ack.Verdict, remote: true, stopping: extended(ack.Extensions, tagStopping)}
+	r.text, r.fix, _ = strings.Cut(said(ack.Text), "; ")
+	return r
 }
 
 // opening is a connection before its link: the control stream with what is read and written on it.

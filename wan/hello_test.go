@@ -9,7 +9,7 @@ import (
 	"cloudqueue/federation"
 )
 
-func TestAFencedPeerHearsWhy(t *testing.T) {
+func TestAFencedPeerHearsWhyAndItAloneWhatToDo(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		fencer string // the side that refuses
@@ -26,8 +26,8 @@ func TestAFencedPeerHearsWhy(t *testing.T) {
 				ams.start(nyc.peer())
 				sleep(300 * time.Millisecond)
 
-				fencer.wantDown(fenced, "with FENCED: as the test wants", "")
-				fenced.wantDown(fencer, "refused us with FENCED: as the test wants", "")
+				fencer.wantDown(fenced, "with FENCED: as the test wants", "the status of "+string(fenced.name)+" says what to type there")
+				fenced.wantDown(fencer, "refused us with FENCED: as the test wants", "do so")
 				fencer.wantRefused("greet-FENCED")
 			})
 		})

@@ -68,7 +68,7 @@ const tagStopping = 2
 // refuse tells the peer why and closes. The text goes as a HELLO_ACK; the connection waits a moment for the peer to close it, because closing it
 // ourselves would throw the HELLO_ACK away (docs/decisions.md, M6).
 func (o *opening) refuse(ctx context.Context, ours federation.Hello, r *refusal) {
-	ack := federation.HelloAck{Hello: ours, Verdict: r.verdict, Text: clip(r.text)}
+	ack := federation.HelloAck{Hello: ours, Verdict: r.verdict, Text: clip(r.words())}
 	if r.stopping {
 		ack.Extensions = []federation.TLV{{Tag: tagStopping}}
 	}
@@ -82,7 +82,7 @@ func (o *opening) refuse(ctx context.Context, ours federation.Hello, r *refusal)
 		case <-wait.Done():
 		}
 	}
-	o.close(codeRefused, r.text)
+	o.close(codeRefused, r.words())
 }
 
 func (o *opening) close(c code, text string) {

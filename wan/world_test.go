@@ -173,7 +173,7 @@ func (r *recorder) Greet(ctx context.Context, h federation.Hello) (federation.Ve
 	if greet != nil {
 		return greet(ctx, h)
 	}
-	return greeting, "as the test wants"
+	return greeting, "as the test wants; do so"
 }
 
 func (r *recorder) Up(l *Link) {
