@@ -13,9 +13,10 @@ import (
 )
 
 // Books balances a store (G14), from its marks and batches alone: every lane, generation and destination on the origin's
-// side (receipts) and on the destination's (journals). It works on a store that is only read.
-func Books(sp *spool.Spool, site federation.SiteID, offline bool) (*admin.Books, error) {
-	out := &admin.Books{At: time.Now(), Site: string(site), Store: sp.Identity().Store.String(), LSN: sp.LastLSN(), Offline: offline}
+// side (receipts) and on the destination's (journals). It works on a store that is only read, whosever it is.
+func Books(sp *spool.Spool, offline bool) (*admin.Books, error) {
+	id := sp.Identity()
+	out := &admin.Books{At: time.Now(), Site: string(id.Home.Site), Federation: id.Home.Federation, Store: id.Store.String(), LSN: sp.LastLSN(), Offline: offline}
 	parked := map[inGeneration]uint64{}
 	for _, p := range sp.Parked() {
 		parked[inGeneration{inKey{p.ID.Lane, p.ID.Destination}, p.ID.Generation}]++
@@ -28,6 +29,7 @@ func Books(sp *spool.Spool, site federation.SiteID, offline bool) (*admin.Books,
 		if err != nil {
 			return nil, err
 		}
+		line.Misplaced = key.Dest.Site != id.Home.Site
 		line.ParkedHere = parked[inGeneration{inKey{key.Lane, key.Dest}, key.Generation}]
 		out.Lines = append(out.Lines, line)
 	}
@@ -36,7 +38,10 @@ func Books(sp *spool.Spool, site federation.SiteID, offline bool) (*admin.Books,
 		if err != nil {
 			return nil, err
 		}
-		out.Lines = append(out.Lines, lines...)
+		for _, line := range lines {
+			line.Misplaced = key.Lane.Origin != id.Home.Site
+			out.Lines = append(out.Lines, line)
+		}
 	}
 	for i := range out.Lines {
 		out.Lines[i].Balance()

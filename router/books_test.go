@@ -1,12 +1,15 @@
 package router
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"cloudqueue/federation"
 	"cloudqueue/router/admin"
+	"cloudqueue/router/spool"
+	"cloudqueue/router/spool/memstore"
 )
 
 // balanced fails the test unless every line of the books balances, and there are so many.
@@ -95,6 +98,27 @@ func TestBooksBalanceWithAVoidOfWhatIsNotStored(t *testing.T) {
 		}
 		if got := books.Lines[0]; got.LastAssigned != 4 || got.Stored != 2 || got.StoredVoided != 2 {
 			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestALineOfAnotherSitesLaneNeverBalances(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &story{t: t, disk: memstore.New(memstore.Options{Home: spool.Home{Site: "nyc", Federation: "acme"}})}
+		s.start()
+		defer s.end()
+		s.publish("a") // as ams, onto the store of nyc
+
+		books, err := s.router.Books(t.Context())
+
+		if err != nil || len(books.Lines) != 1 {
+			t.Fatalf("%+v, %v", books, err)
+		}
+		if got := books.Lines[0]; got.Stored != 1 || !got.Misplaced || got.Balanced || !strings.Contains(got.Problem, "another site") {
+			t.Errorf("%+v", got)
+		}
+		if books.Site != "nyc" || books.Federation != "acme" {
+			t.Errorf("books of %s of %s", books.Site, books.Federation)
 		}
 	})
 }

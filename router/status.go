@@ -170,5 +170,5 @@ func (r *Router) Topology() (version uint64, digest [32]byte, origin topology.Or
 
 // Books gives the balance of this site from durable state.
 func (r *Router) Books(_ context.Context) (*admin.Books, error) {
-	return Books(r.cfg.Spool, r.cfg.Site, false)
+	return Books(r.cfg.Spool, false)
 }

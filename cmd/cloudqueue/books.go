@@ -60,7 +60,7 @@ func (a *app) offlineBooks(ctx context.Context, store string) (*admin.Books, err
 	}
 	var books *admin.Books
 	err = place.read(ctx, func(sp *spool.Spool) error {
-		books, err = router.Books(sp, place.site, true)
+		books, err = router.Books(sp, true)
 		return err
 	})
 	return books, err
@@ -90,7 +90,7 @@ func writeBooks(w io.Writer, books *admin.Books) {
 		g.add(l.Side, l.Lane, l.Destination, l.Generation, l.Join, l.Done, l.Delivered, l.Parked, l.Expired, l.Excluded, l.Voided, assigned, stored, balance)
 	}
 	g.write(w)
-	fmt.Fprintf(w, "\n%s as of LSN %d of store %s\n", verdict(books), books.LSN, books.Store)
+	fmt.Fprintf(w, "\n%s as of LSN %d of store %s, site %s of federation %s\n", verdict(books), books.LSN, books.Store, books.Site, books.Federation)
 }
 
 func verdict(books *admin.Books) string {

@@ -290,7 +290,7 @@ func TestBooksThatDoNotBalanceEndWithCode1(t *testing.T) {
 	for i := range lines {
 		lines[i].Balance()
 	}
-	got := cloudqueue(t, "books", "--socket", (&fakeRouter{books: &admin.Books{Store: "7f1c", LSN: 42, Lines: lines}}).serve(t))
+	got := cloudqueue(t, "books", "--socket", (&fakeRouter{books: &admin.Books{Site: "ams", Federation: "acme", Store: "7f1c", LSN: 42, Lines: lines}}).serve(t))
 	golden(t, "books", got.out)
 	got.want(t, exitNo)
 	cloudqueue(t, "books", "--socket", (&fakeRouter{books: &admin.Books{Lines: lines[:1]}}).serve(t)).want(t, exitOK, "the books balance")
@@ -298,13 +298,14 @@ func TestBooksThatDoNotBalanceEndWithCode1(t *testing.T) {
 
 func TestSpoolInitMakesAStoreOnceAndNewIDRenamesIt(t *testing.T) {
 	url := "file://" + filepath.Join(t.TempDir(), "spool")
-	made := cloudqueue(t, "spool", "init", url, "-o", "json")
+	file := routerFile(t, "ams")
+	made := cloudqueue(t, "spool", "init", url, "-c", file, "-o", "json")
 	made.want(t, exitOK, url)
 	var first, second storeIdentity
 	if err := json.Unmarshal([]byte(made.out), &first); err != nil {
 		t.Fatal(err)
 	}
-	cloudqueue(t, "spool", "init", url).want(t, exitRefused, "not empty")
+	cloudqueue(t, "spool", "init", url, "-c", file).want(t, exitRefused, "not empty")
 	if err := json.Unmarshal([]byte(cloudqueue(t, "spool", "new-id", url, "-o", "json").out), &second); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"cloudqueue/router/admin"
 	"cloudqueue/router/site"
 	"cloudqueue/router/spool"
-	"cloudqueue/router/spool/localdir"
 	"cloudqueue/wan/pki"
 )
 
@@ -66,15 +66,15 @@ func (d *doctor) checkCertificates(context.Context) []finding {
 func (d *doctor) checkStore(ctx context.Context) []finding {
 	const part = "store"
 	place := placeOf(d.config)
-	segments, err := localdir.Open(place.dir)
+	err := place.checkHome(ctx)
 	if errors.Is(err, spool.ErrNotInitialised) {
 		return []finding{broken(part, place.howToMake(), fmt.Errorf("there is none in %s", place.dir))}
 	}
 	if err != nil {
-		return []finding{broken(part, "run it as the router's user; see the error", err)}
+		return []finding{broken(part, cmp.Or(classify(err).fix, "look at its disk"), err)}
 	}
-	free, total, spaceErr := segments.Space(ctx)
-	if err := errors.Join(spaceErr, segments.Close()); err != nil {
+	free, total, err := place.space(ctx)
+	if err != nil {
 		return []finding{broken(part, "look at its disk", err)}
 	}
 	findings := []finding{d.spaceFinding(part, free, total)}

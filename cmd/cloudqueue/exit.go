@@ -9,8 +9,10 @@ import (
 	"strings"
 	"syscall"
 
+	"cloudqueue/federation"
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool"
+	"cloudqueue/router/spool/localdir"
 	"cloudqueue/topology/yamlfile"
 )
 
@@ -82,6 +84,12 @@ func classify(err error) *failure {
 		return &failure{exitUsage, err, "write listen: \":7443\", or the address of an interface of this machine"}
 	case errors.Is(err, spool.ErrHeld):
 		return &failure{exitRefused, err, "end the router or the command that has it; status, parking and books ask a running router"}
+	case errors.Is(err, spool.ErrOtherHome):
+		return &failure{exitUsage, err, "mount this site's own folder, or correct store.url, site or federation in the router's file: a store never changes its site"}
+	case errors.Is(err, localdir.ErrIdentity):
+		return &failure{exitNo, err, "put the file STORE alone back from a backup of this store, of any age since its last spool new-id or reseal; without one: it can be written again from the segments, see STORE in docs/formats-spool.md"}
+	case errors.Is(err, federation.ErrVersion):
+		return &failure{exitFailed, err, "run the version of cloudqueue that wrote it, or a later one"}
 	case errors.Is(err, spool.ErrNotInitialised):
 		return &failure{exitRefused, err, ""}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EISDIR):

@@ -24,17 +24,18 @@ func (a *app) retyped(text string) string {
 	for _, at := range ourCommand.FindAllStringSubmatchIndex(text, -1) {
 		asksRouter := at[4] >= 0
 		out.WriteString(text[done:at[1]])
-		if done = at[1]; sameSite(text[:at[0]], text[done:]) {
+		if done = at[1]; sameSite(text[:at[0]], text[at[0]:done], text[done:]) {
 			out.WriteString(a.given.words(asksRouter))
 		}
 	}
 	return out.String() + text[done:]
 }
 
-// sameSite tells whether a command is meant for the router of this call: it names no store, router's file or other site.
-func sameSite(before, after string) bool {
+// sameSite tells whether a command is meant for the router of this call: it names no store, router's file or other site. Only init
+// needs the router's file for a store that is named: it writes the site into it.
+func sameSite(before, command, after string) bool {
 	words := (after + ";")[:strings.IndexAny(after+";", ";\n")]
-	return !elsewhere.MatchString(before) && !strings.HasPrefix(after, " at ") && !strings.Contains(words, "file://") && !strings.HasPrefix(after, " --config ")
+	return !elsewhere.MatchString(before) && !strings.HasPrefix(after, " at ") && (strings.HasSuffix(command, " init") || !strings.Contains(words, "file://")) && !strings.HasPrefix(after, " --config ")
 }
 
 // givenFlags are the flags of this call that name a router; empty ones were not given.

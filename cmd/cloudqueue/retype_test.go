@@ -19,7 +19,8 @@ func TestWhatIsToBeTypedIsForTheRouterThatThisCallWasFor(t *testing.T) {
 		"a line above":       {givenFlags{config: "a.yaml"}, "no answer of the peer\nto do: cloudqueue status", "no answer of the peer\nto do: cloudqueue status --config a.yaml"},
 		"a store of ours":    {givenFlags{config: "a.yaml"}, "this site's store was put back to an older state: stop its router and run: cloudqueue spool reseal --why REASON --yes", "this site's store was put back to an older state: stop its router and run: cloudqueue spool reseal --config a.yaml --why REASON --yes"},
 		"a store of theirs":  {givenFlags{config: "a.yaml"}, "the store of nyc was put back: run there: cloudqueue spool reseal --why REASON --yes", "the store of nyc was put back: run there: cloudqueue spool reseal --why REASON --yes"},
-		"a named store":      {givenFlags{config: "a.yaml"}, "cloudqueue spool init file:///x; cloudqueue doctor", "cloudqueue spool init file:///x; cloudqueue doctor --config a.yaml"},
+		"a named store":      {givenFlags{config: "a.yaml"}, "cloudqueue spool ls file:///x; cloudqueue doctor", "cloudqueue spool ls file:///x; cloudqueue doctor --config a.yaml"},
+		"a store to be made": {givenFlags{config: "a.yaml"}, "cloudqueue spool init file:///x; done", "cloudqueue spool init --config a.yaml file:///x; done"},
 		"needs no router":    {givenFlags{config: "a.yaml"}, "cloudqueue pki issue ams", "cloudqueue pki issue ams"},
 	} {
 		if got := (&app{given: c.given}).retyped(c.text); got != c.want {

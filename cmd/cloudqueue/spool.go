@@ -28,40 +28,6 @@ func first(given []string) string {
 	return given[0]
 }
 
-// storeIdentity is what init and new-id print.
-type storeIdentity struct {
-	URL    string    `json:"url"`
-	ID     string    `json:"id"`
-	Former string    `json:"former_id,omitempty"`
-	Born   time.Time `json:"born,omitzero"`
-}
-
-func (a *app) spoolInit() *cobra.Command {
-	return &cobra.Command{
-		Use:   "init [URL]",
-		Short: "Make an empty store: mint its id and its birth",
-		Long: `Make an empty store in an empty or missing folder. A router never does this by itself: a disk that was not mounted
-would look like a new site.
-
-` + storeHelp,
-		Example: "  cloudqueue spool init file:///var/lib/cloudqueue/spool",
-		Args:    args(0, 1, "the store's URL"),
-		RunE: func(_ *cobra.Command, given []string) error {
-			place, err := a.findStore(first(given))
-			if err != nil {
-				return err
-			}
-			id, err := localdir.Init(place.dir, time.Now())
-			if err != nil {
-				return refusedOr(err, localdir.ErrNotEmpty)
-			}
-			return a.print(storeIdentity{URL: place.url(), ID: id.Store.String(), Born: id.Born}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s: store %s, born %s\n", place.url(), id.Store, id.Born.Format(time.RFC3339))
-			})
-		},
-	}
-}
-
 func (a *app) spoolNewID() *cobra.Command {
 	return &cobra.Command{
 		Use:   "new-id [URL]",
@@ -74,8 +40,8 @@ holds lanes of its own is resealed next.
 ` + storeHelp,
 		Example: "  cloudqueue spool new-id file:///var/lib/cloudqueue/spool",
 		Args:    args(0, 1, "the store's URL"),
-		RunE: func(_ *cobra.Command, given []string) error {
-			place, err := a.findStore(first(given))
+		RunE: func(c *cobra.Command, given []string) error {
+			place, err := a.findOwnStore(c.Context(), first(given))
 			if err != nil {
 				return err
 			}

@@ -69,7 +69,7 @@ func (a *app) voidCorrupt(ctx context.Context, store, why string, yes bool) erro
 	if why == "" {
 		return fail(exitUsage, "add --why 'the reason'", "abandoning what is corrupt needs a reason for the audit")
 	}
-	place, err := a.findStore(store)
+	place, err := a.findOwnStore(ctx, store)
 	if err != nil {
 		return err
 	}

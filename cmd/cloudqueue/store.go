@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"cloudqueue/federation"
 	"cloudqueue/router/site"
 	"cloudqueue/router/spool"
 	"cloudqueue/router/spool/localdir"
@@ -16,7 +15,7 @@ import (
 // storePlace is where a store is; the rest is known only when the router's file told it.
 type storePlace struct {
 	dir     string
-	site    federation.SiteID
+	home    spool.Home // of the router's file
 	quota   uint64
 	segment uint64
 	timeout time.Duration // of a write
@@ -45,8 +44,43 @@ func (a *app) findStore(url string) (storePlace, error) {
 	return place, nil
 }
 
+// findOwnStore is findStore for what changes the store: one of the router's file must be that router's.
+func (a *app) findOwnStore(ctx context.Context, url string) (storePlace, error) {
+	place, err := a.findStore(url)
+	if err != nil || url != "" { // who names a store means that one
+		return place, err
+	}
+	return place, place.checkHome(ctx)
+}
+
+// checkHome refuses a store of another site with spool.ErrOtherHome.
+func (p storePlace) checkHome(ctx context.Context) error {
+	segments, err := localdir.Open(p.dir)
+	if err != nil {
+		return err
+	}
+	id, err := segments.Identify(ctx)
+	if err == nil {
+		err = id.CheckHome(p.home)
+	}
+	if err := errors.Join(err, segments.Close()); err != nil {
+		return fmt.Errorf("store %s: %w", p.dir, err)
+	}
+	return nil
+}
+
+// space is what the store's disk has left, and its size.
+func (p storePlace) space(ctx context.Context) (free, total uint64, err error) {
+	segments, err := localdir.Open(p.dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	free, total, err = segments.Space(ctx)
+	return free, total, errors.Join(err, segments.Close())
+}
+
 func placeOf(config *site.Config) storePlace {
-	return storePlace{dir: config.Store.Dir, site: config.Site, quota: config.Store.Quota, segment: config.Store.SegmentSize}
+	return storePlace{dir: config.Store.Dir, home: config.Home(), quota: config.Store.Quota, segment: config.Store.SegmentSize}
 }
 
 // read opens the store without a claim and without changing it, also while a router has it.

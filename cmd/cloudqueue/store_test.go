@@ -34,7 +34,7 @@ func aStore(t *testing.T) (url, dir string) {
 
 func fillStore(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := localdir.Init(dir, sealing); err != nil {
+	if _, err := localdir.Init(dir, spool.Home{Site: "ams", Federation: "cloudqueue"}, sealing); err != nil {
 		t.Fatal(err)
 	}
 	withSpool(t, dir, func(ctx context.Context, sp *spool.Spool) error {

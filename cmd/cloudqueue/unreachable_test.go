@@ -26,7 +26,7 @@ func TestWithoutARouterAndItsStoreTheNextCommandMakesTheStore(t *testing.T) {
 				got := cloudqueue(t, append(strings.Fields(line), "-c", file)...)
 
 				got.want(t, exitUnreachable, "no router answers", "there is no store in "+store,
-					"to do: mount its disk; or, for a new site: cloudqueue spool init file://"+store+"; then start the router with `cloudqueue router --config "+file+"`")
+					"to do: mount its disk; or, for a new site: cloudqueue spool init --config "+file+" file://"+store+"; then start the router with `cloudqueue router --config "+file+"`")
 			})
 		}
 	}
@@ -59,7 +59,7 @@ func TestWithoutARouterAnUnreadableStoreIsNamedAndNotMadeAgain(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(store), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cloudqueue(t, "spool", "init", "file://"+store).want(t, exitOK)
+	cloudqueue(t, "spool", "init", "-c", file).want(t, exitOK)
 	if err := os.WriteFile(filepath.Join(store, "STORE"), []byte("garbage"), 0o600); err != nil {
 		t.Fatal(err)
 	}

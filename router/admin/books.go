@@ -18,12 +18,13 @@ const (
 
 // Books is the balance of a site (G14), from durable state alone.
 type Books struct {
-	At      time.Time      `json:"at"`
-	Site    string         `json:"site,omitempty"`
-	Store   string         `json:"store"`
-	LSN     federation.LSN `json:"lsn"`
-	Offline bool           `json:"offline"` // read from the store without a router
-	Lines   []BookLine     `json:"lines"`
+	At         time.Time      `json:"at"`
+	Site       string         `json:"site"` // whose store it is, as the store says itself
+	Federation string         `json:"federation"`
+	Store      string         `json:"store"`
+	LSN        federation.LSN `json:"lsn"`
+	Offline    bool           `json:"offline"` // read from the store without a router
+	Lines      []BookLine     `json:"lines"`
 }
 
 // Balanced tells whether every line balances.
@@ -49,6 +50,7 @@ type BookLine struct {
 	Stored       uint64            `json:"stored"`                  // origin only: offsets above Done that the spool holds for this destination
 	StoredVoided uint64            `json:"stored_voided,omitempty"` // origin only: offsets above Done that were voided and are not held
 	ParkedHere   uint64            `json:"parked_here,omitempty"`   // destination only: messages in the parking at this moment (redriven and dropped ones are gone)
+	Misplaced    bool              `json:"misplaced,omitempty"`     // this side of the lane is another site's: it has no place in this store
 	Balanced     bool              `json:"balanced"`
 	Problem      string            `json:"problem,omitempty"` // what does not add up, with the numbers
 }
@@ -58,13 +60,17 @@ type BookLine struct {
 //	done - join + 1           = delivered + parked + expired + excluded + voided
 //	last assigned - receipted = stored (+ what was voided above it)          at the origin
 //
-// A line that nothing has reached yet (Done is below Join) balances when it counts nothing.
+// A line that nothing has reached yet (Done is below Join) balances when it counts nothing. One that has no place in the
+// store never balances: nobody would deliver what it stores.
 func (l *BookLine) Balance() {
 	l.Problem = l.problem()
 	l.Balanced = l.Problem == ""
 }
 
 func (l *BookLine) problem() string {
+	if l.Misplaced {
+		return "this " + string(l.Side) + " is another site: the line has no place in this store"
+	}
 	if l.Done+1 < l.Join {
 		return fmt.Sprintf("done %d is below join %d - 1", l.Done, l.Join)
 	}

@@ -34,7 +34,7 @@ func (m *member) onSmallDisk(size int) (mounted string) {
 		}
 	})
 	store := filepath.Join(mounted, "spool")
-	if _, err := localdir.Init(store, time.Now()); err != nil {
+	if _, err := localdir.Init(store, m.home(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(m.dir(), "router.yaml")

@@ -20,6 +20,8 @@ import (
 
 func (m *member) storeDir() string { return filepath.Join(m.dir(), "data", "spool") }
 
+func (m *member) home() spool.Home { return spool.Home{Site: m.id, Federation: "acme"} }
+
 // linkTo is what status says of a link.
 func (m *member) linkTo(peer string) admin.Link {
 	for _, l := range m.status().Links {
@@ -73,7 +75,7 @@ func TestADestinationThatLostItsStoreGoesOnFromTheReceiptFlagged(t *testing.T) {
 	if err := os.RemoveAll(nyc.storeDir()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := localdir.Init(nyc.storeDir(), time.Now()); err != nil {
+	if _, err := localdir.Init(nyc.storeDir(), nyc.home(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	nyc.start()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"cloudqueue/router/admin"
+	"cloudqueue/router/spool"
+	"cloudqueue/router/spool/localdir"
 	"cloudqueue/wan"
 )
 
@@ -24,7 +26,7 @@ routes:
     to: [{site: ams}]
 `
 
-// ofItsOwn gives a site a topology file and a federation of its own.
+// ofItsOwn gives a site a topology file and a federation of its own, with a store for it.
 func (m *member) ofItsOwn(topology, federationName string) {
 	m.world.t.Helper()
 	m.write("topology.yaml", m.world.addressed(strings.Replace(topology, "federation: acme", "federation: "+federationName, 1)))
@@ -34,6 +36,12 @@ func (m *member) ofItsOwn(topology, federationName string) {
 	}
 	file := strings.Replace(string(before), "federation: acme", "federation: "+federationName, 1)
 	m.write("router.yaml", strings.Replace(file, "../topology.yaml", "topology.yaml", 1))
+	if err := os.RemoveAll(m.storeDir()); err != nil {
+		m.world.t.Fatal(err)
+	}
+	if _, err := localdir.Init(m.storeDir(), spool.Home{Site: m.id, Federation: federationName}, time.Now()); err != nil {
+		m.world.t.Fatal(err)
+	}
 }
 
 func TestACertificateThatTheDiallingSideRefusesIsToldAndCountedOnBothSides(t *testing.T) {

@@ -51,9 +51,9 @@ func resealing(cfg *Config, log *slog.Logger) spool.Config {
 }
 
 func resealDry(ctx context.Context, cfg *Config, q router.ResealRequest, log *slog.Logger) (*router.ResealResult, error) {
-	dir, err := localdir.Open(cfg.Store.Dir)
+	dir, err := openHome(ctx, cfg)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("store %s: %w", cfg.Store.Dir, err)
 	}
 	sp, err := spool.OpenReadOnly(ctx, dir, resealing(cfg, log))
 	if err != nil {

@@ -38,7 +38,7 @@ func write(t *testing.T, folder string, records ...spool.Record) {
 // storeOf makes a store of ams with one lane to nyc: so many batches of one message of that many bytes.
 func storeOf(t *testing.T, folder string, batches federation.Offset, size int) spool.Identity {
 	t.Helper()
-	made, err := localdir.Init(folder, time.Now())
+	made, err := localdir.Init(folder, spool.Home{Site: "ams", Federation: "acme"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestARefusedResealLeavesTheStoreItsID(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	cfg := &site.Config{Site: "ams", Store: site.StoreConfig{Dir: folder}}
+	cfg := &site.Config{Site: "ams", Federation: "acme", Store: site.StoreConfig{Dir: folder}}
 	q := router.ResealRequest{Who: "test", Why: "put back"}
 	var refused *admin.Error
 	if _, err := site.Reseal(t.Context(), cfg, q, slog.New(slog.DiscardHandler)); !errors.As(err, &refused) || refused.Code != admin.Refused {

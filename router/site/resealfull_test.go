@@ -15,7 +15,7 @@ import (
 func TestAResealThatHasTooLittleRoomSaysSoBeforeItBeginsAndWhatToType(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "spool")
 	made := storeOf(t, folder, 14, 512<<10) // 7 MiB: twice that does not fit into 16 MiB less a reserve of 4
-	cfg := &site.Config{Site: "ams", Store: site.StoreConfig{Dir: folder, Quota: 16 << 20, SegmentSize: 1 << 20}}
+	cfg := &site.Config{Site: "ams", Federation: "acme", Store: site.StoreConfig{Dir: folder, Quota: 16 << 20, SegmentSize: 1 << 20}}
 	q := router.ResealRequest{Who: "test", Why: "put back"}
 
 	var refused *admin.Error

@@ -16,7 +16,6 @@ import (
 	"cloudqueue/router"
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool"
-	"cloudqueue/router/spool/localdir"
 	"cloudqueue/topology"
 	"cloudqueue/topology/etcd"
 	"cloudqueue/wan"
@@ -60,7 +59,7 @@ func Open(ctx context.Context, cfg *Config, version string, log *slog.Logger) (*
 }
 
 func (s *Site) openStore(ctx context.Context, cfg spool.Config) error {
-	dir, err := localdir.Open(s.cfg.Store.Dir)
+	dir, err := openHome(ctx, s.cfg)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", s.cfg.Store.Dir, err)
 	}

@@ -92,7 +92,7 @@ certificates: {certificate: site.crt, key: site.key, authorities: ca.crt}
 	m.write("site.crt", string(certificate))
 	m.write("site.key", string(key))
 	m.write("ca.crt", string(w.ca.PEM()))
-	if _, err := localdir.Init(filepath.Join(m.dir(), "data", "spool"), time.Now()); err != nil {
+	if _, err := localdir.Init(m.storeDir(), m.home(), time.Now()); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -30,7 +30,7 @@ var stores = []struct {
 func folder(b *testing.B, dir string, fresh bool) spool.Segments {
 	b.Helper()
 	if fresh {
-		if _, err := localdir.Init(dir, time.Now()); err != nil {
+		if _, err := localdir.Init(dir, spool.Home{Site: "ams", Federation: "acme"}, time.Now()); err != nil {
 			b.Fatal(err)
 		}
 	}

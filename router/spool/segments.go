@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"time"
-
-	"cloudqueue/federation"
 )
 
 // Segments is what a store implements: bytes, a barrier and the epoch claim. Everything above it (groups, LSNs, marks,
@@ -84,20 +81,6 @@ type Reader interface {
 	// a segment empty because its store failed.
 	Size() (int64, error)
 	Close() error
-}
-
-// Identity is who a store is.
-type Identity struct {
-	Store federation.StoreID
-	Born  time.Time // whole milliseconds
-	Epoch federation.Epoch
-	// Former are the ids that the store had before (`cloudqueue spool new-id`); segments that carry one of them are its own.
-	Former []federation.StoreID
-}
-
-// Owns tells whether a segment that carries id belongs to the store.
-func (i Identity) Owns(id federation.StoreID) bool {
-	return id == i.Store || slices.Contains(i.Former, id)
 }
 
 // Errors of Segments that Spool or its callers act on.

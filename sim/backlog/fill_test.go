@@ -17,7 +17,7 @@ var (
 
 func TestFillLeavesBatchesThatASpoolReads(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
-	if _, err := localdir.Init(dir, time.Now()); err != nil {
+	if _, err := localdir.Init(dir, spool.Home{Site: "ams", Federation: "acme"}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 

@@ -7,7 +7,7 @@ import (
 // BenchmarkSync16KiB is what one commit costs at least: a group of 16 KiB, written and made durable.
 func BenchmarkSync16KiB(b *testing.B) {
 	path := b.TempDir()
-	if _, err := Init(path, birth); err != nil {
+	if _, err := Init(path, home, birth); err != nil {
 		b.Fatal(err)
 	}
 	d, err := Open(path)

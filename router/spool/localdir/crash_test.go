@@ -13,7 +13,10 @@ import (
 	"cloudqueue/router/spool/localdir/crashdisk"
 )
 
-var birth = time.UnixMilli(1_764_534_000_000)
+var (
+	birth = time.UnixMilli(1_764_534_000_000)
+	home  = spool.Home{Site: "ams", Federation: "acme"}
+)
 
 // atEachCrash calls check with every directory that a crash before or after any operation of script could leave.
 func atEachCrash(t *testing.T, disk *crashdisk.Disk, script func(), check func(image *crashdisk.Disk)) {
@@ -35,7 +38,7 @@ func atEachCrash(t *testing.T, disk *crashdisk.Disk, script func(), check func(i
 func initialised(t *testing.T) (*crashdisk.Disk, spool.Identity) {
 	t.Helper()
 	disk := crashdisk.New(1 << 20)
-	id, err := localdir.InitFiles(disk, birth)
+	id, err := localdir.InitFiles(disk, home, birth)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +61,7 @@ func TestInitLeavesNoStoreOrAWholeOneWhereverItCrashes(t *testing.T) {
 	disk := crashdisk.New(1 << 20)
 	whole, none := 0, 0
 	atEachCrash(t, disk, func() {
-		if _, err := localdir.InitFiles(disk, birth); err != nil {
+		if _, err := localdir.InitFiles(disk, home, birth); err != nil {
 			t.Fatal(err)
 		}
 	}, func(image *crashdisk.Disk) {
@@ -68,7 +71,7 @@ func TestInitLeavesNoStoreOrAWholeOneWhereverItCrashes(t *testing.T) {
 			whole++
 		case errors.Is(err, spool.ErrNotInitialised):
 			none++
-			if _, err := localdir.InitFiles(image, birth); err != nil {
+			if _, err := localdir.InitFiles(image, home, birth); err != nil {
 				t.Errorf("init cannot be done again: %v", err)
 			}
 		default:

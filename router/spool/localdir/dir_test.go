@@ -17,13 +17,16 @@ import (
 	"cloudqueue/router/spool"
 )
 
-var birth = time.UnixMilli(1_764_534_000_000)
+var (
+	birth = time.UnixMilli(1_764_534_000_000)
+	home  = spool.Home{Site: "ams", Federation: "acme"}
+)
 
 // newStore makes a store in a directory of its own.
 func newStore(t *testing.T) (path string, id spool.Identity) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "spool")
-	id, err := Init(path, birth)
+	id, err := Init(path, home, birth)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,7 @@ func TestInitRefusesADirectoryThatHoldsAnything(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(path, "precious"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Init(path, birth)
+	_, err := Init(path, home, birth)
 	if !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "precious") {
 		t.Errorf("got %v", err)
 	}
@@ -93,7 +96,7 @@ func TestInitTakesAFreshFileSystemAndTheRemainsOfAnInitThatCrashed(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Init(path, birth); err != nil {
+	if _, err := Init(path, home, birth); err != nil {
 		t.Error(err)
 	}
 }
@@ -270,7 +273,7 @@ func TestNewIDMakesAStoreOfItsOwnAndRemembersTheOldID(t *testing.T) {
 	}
 	again := open(t, path)
 	got, err := again.Identify(t.Context())
-	want := spool.Identity{Store: ids.New, Born: birth.Add(time.Millisecond), Epoch: held.Epoch, Former: []federation.StoreID{old.Store}}
+	want := spool.Identity{Home: home, Store: ids.New, Born: birth.Add(time.Millisecond), Epoch: held.Epoch, Former: []federation.StoreID{old.Store}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

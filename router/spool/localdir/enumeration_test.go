@@ -24,7 +24,7 @@ const leastStates = 10_000
 // second opening must find the same.
 func TestASpoolLosesNothingWhereverTheDiskCrashes(t *testing.T) {
 	disk := crashdisk.New(1 << 30)
-	if _, err := localdir.InitFiles(disk, birth); err != nil {
+	if _, err := localdir.InitFiles(disk, home, birth); err != nil {
 		t.Fatal(err)
 	}
 	l := &life{t: t, disk: disk}

@@ -31,7 +31,7 @@ func smallDisk(t *testing.T, size int) (mounted string, store folder) {
 		}
 	})
 	store = folder(filepath.Join(mounted, "spool"))
-	if _, err := localdir.Init(string(store), birth); err != nil {
+	if _, err := localdir.Init(string(store), home, birth); err != nil {
 		t.Fatal(err)
 	}
 	return mounted, store

@@ -14,14 +14,14 @@ import (
 	"cloudqueue/router/spool"
 )
 
-// Init makes a new store in dir: it mints the store id, and now is its birth. It creates the directory when there is none, and
+// Init makes the store of a site in dir: it mints the store id, and now is its birth. It creates the directory when there is none, and
 // refuses one that holds anything (lost+found and the remains of an Init that did not finish do not count). An error leaves
 // no store, or a whole one.
-func Init(dir string, now time.Time) (spool.Identity, error) {
+func Init(dir string, home spool.Home, now time.Time) (spool.Identity, error) {
 	if err := makeDirectory(dir); err != nil {
 		return spool.Identity{}, fmt.Errorf("make %s: %w", dir, err)
 	}
-	return InitFiles(osFiles{dir}, now)
+	return InitFiles(osFiles{dir}, home, now)
 }
 
 // makeDirectory makes dir, with a durable name, unless it exists.
@@ -40,13 +40,16 @@ func makeDirectory(dir string) error {
 }
 
 // InitFiles is Init on a directory of any kind.
-func InitFiles(files Files, now time.Time) (spool.Identity, error) {
+func InitFiles(files Files, home spool.Home, now time.Time) (spool.Identity, error) {
 	var id spool.Identity
+	if !home.Valid() {
+		return id, fmt.Errorf("%s: a store of %s: names are 1 to 63 of a-z, 0-9 and -", files.Path(), home)
+	}
 	err := locked(files, func() error {
 		if err := refuseUsed(files); err != nil {
 			return err
 		}
-		id = spool.Identity{Store: newStoreID(), Born: wholeMilliseconds(now)}
+		id = spool.Identity{Home: home, Store: newStoreID(), Born: wholeMilliseconds(now)}
 		return writeIdentity(files, id)
 	})
 	return id, err
@@ -158,8 +161,8 @@ func existingIdentity(files Files) (spool.Identity, error) {
 		return id, err
 	}
 	if segments := segmentsOf(infos); len(segments) > 0 {
-		return id, fmt.Errorf("%s: %s is missing beside %d segments: %w: put it back from a backup; do not run spool init",
-			files.Path(), storeName, len(segments), federation.ErrCorrupt)
+		return id, fmt.Errorf("%s: %s is missing beside %d segments: %w: %w; do not run spool init",
+			files.Path(), storeName, len(segments), ErrIdentity, federation.ErrCorrupt)
 	}
 	return id, notInitialised(files, storeName+" is missing")
 }

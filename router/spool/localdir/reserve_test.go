@@ -29,7 +29,7 @@ func fill(t testing.TB, disk *crashdisk.Disk) {
 func killedOnAFullDisk(t *testing.T) *crashdisk.Disk {
 	t.Helper()
 	disk := crashdisk.New(8 << 20)
-	if _, err := localdir.InitFiles(disk, birth); err != nil {
+	if _, err := localdir.InitFiles(disk, home, birth); err != nil {
 		t.Fatal(err)
 	}
 	sp, _ := startOn(t, onDisk{disk})
@@ -96,7 +96,7 @@ func isDiskFull(err error) bool {
 
 func TestARunningSpoolWhoseDiskSomebodyFillsTakesMarksAndRefusesBatches(t *testing.T) {
 	disk := crashdisk.New(8 << 20)
-	if _, err := localdir.InitFiles(disk, birth); err != nil {
+	if _, err := localdir.InitFiles(disk, home, birth); err != nil {
 		t.Fatal(err)
 	}
 	sp, _ := startOn(t, onDisk{disk})

@@ -18,7 +18,7 @@ func (f folder) Open() (spool.Segments, error) { return localdir.Open(string(f))
 func TestLocaldirPassesTheSuite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Place {
 		path := filepath.Join(t.TempDir(), "spool")
-		if _, err := localdir.Init(path, birth); err != nil {
+		if _, err := localdir.Init(path, home, birth); err != nil {
 			t.Fatal(err)
 		}
 		return folder(path)
@@ -28,7 +28,7 @@ func TestLocaldirPassesTheSuite(t *testing.T) {
 func TestLocaldirOnADiskInMemoryPassesTheSuite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Place {
 		disk := crashdisk.New(1 << 30)
-		if _, err := localdir.InitFiles(disk, birth); err != nil {
+		if _, err := localdir.InitFiles(disk, home, birth); err != nil {
 			t.Fatal(err)
 		}
 		return newMachine(disk)
@@ -38,7 +38,7 @@ func TestLocaldirOnADiskInMemoryPassesTheSuite(t *testing.T) {
 func TestLocaldirSurvivesACrashAtEveryOperation(t *testing.T) {
 	storetest.Crash(t, func(t *testing.T) storetest.Machine {
 		disk := crashdisk.New(1 << 30)
-		if _, err := localdir.InitFiles(disk, birth); err != nil {
+		if _, err := localdir.InitFiles(disk, home, birth); err != nil {
 			t.Fatal(err)
 		}
 		return newMachine(disk)

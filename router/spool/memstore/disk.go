@@ -51,13 +51,17 @@ type change struct {
 
 // Options of a Disk. Zero values are the defaults.
 type Options struct {
-	Born      time.Time // zero: now
-	Capacity  uint64    // bytes; 0: 1 TiB
-	Alignment int       // 0: 8
+	Home      spool.Home // zero: site ams of federation acme
+	Born      time.Time  // zero: now
+	Capacity  uint64     // bytes; 0: 1 TiB
+	Alignment int        // 0: 8
 }
 
 // New makes an initialised, empty Disk with an identity of its own.
 func New(o Options) *Disk {
+	if o.Home == (spool.Home{}) {
+		o.Home = spool.Home{Site: "ams", Federation: "acme"}
+	}
 	if o.Born.IsZero() {
 		o.Born = time.Now()
 	}
@@ -68,7 +72,7 @@ func New(o Options) *Disk {
 		o.Alignment = 8
 	}
 	d := &Disk{files: make(map[uint64]*file), capacity: o.Capacity, align: o.Alignment}
-	d.identity = spool.Identity{Store: newStoreID(), Born: o.Born.Truncate(time.Millisecond)}
+	d.identity = spool.Identity{Home: o.Home, Store: newStoreID(), Born: o.Born.Truncate(time.Millisecond)}
 	return d
 }
 

@@ -83,7 +83,7 @@ func testEpochs(t *testing.T, place Place) {
 		if got.Epoch <= last.Epoch || int64(got.Epoch) < before {
 			t.Fatalf("epoch %d after %d, at %d ms", got.Epoch, last.Epoch, before)
 		}
-		if last.Epoch != 0 && (got.Store != last.Store || !got.Born.Equal(last.Born)) {
+		if last.Epoch != 0 && (got.Home != last.Home || got.Store != last.Store || !got.Born.Equal(last.Born)) {
 			t.Fatalf("identity %v after %v", got, last)
 		}
 		last = got
