@@ -162,7 +162,7 @@ func TestAnOriginThatContradictsTheJournalIsShownHeldWithWhatToType(t *testing.T
 		reason string
 		fix    string
 	}{
-		{"it has assigned less than is done here", eventsOpen(1, 1), "nyc has assigned 1 offsets, and 2 are done here", originResealFix},
+		{"it has assigned less than is done here", eventsOpen(1, 1), "2 offsets are done here, more than nyc had assigned", originResealFix},
 		{"it has forgotten what is not done here", eventsOpen(5, 9), "2 offsets are done here, and this site has receipted 4", resealFix},
 		{"it agrees", eventsOpen(3, 9), "", ""},
 	} {
@@ -174,8 +174,16 @@ func TestAnOriginThatContradictsTheJournalIsShownHeldWithWhatToType(t *testing.T
 				s.router.Control(l, c.open)
 				synctest.Wait()
 
+				s.router.Control(l, eventsOpen(3, 20)) // the origin numbers on: that is no mend
+				synctest.Wait()
+
 				if got := s.router.InLanes()[0]; got.Reason != c.reason || got.Fix != c.fix {
 					t.Errorf("lane %+v", got.Condition)
+				}
+				s.router.Copy(l, s.branch(2, 3, "c"), func(federation.Verdict, time.Duration) {})
+				time.Sleep(time.Second)
+				if got := s.router.InLanes()[0]; got.State != federation.StateRunning {
+					t.Errorf("after it went on: lane %+v", got.Condition)
 				}
 			})
 		})

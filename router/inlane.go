@@ -25,11 +25,11 @@ type inLane struct {
 	link        Link                // the link on which the origin opened the lane last
 	opened      federation.LaneOpen // what it said
 	originStore federation.StoreID
-	boot        federation.BootID    // of the origin's process that opened the lane last
-	settling    bool                 // what an earlier process of the origin sent is finished first, before the answer to LANE_OPEN
-	wrong       federation.PartState // held, while what the origin says contradicts this site's journal
-	answer      *federation.Sync     // an answer of the origin that run has not adopted yet
-	askedAt     time.Time            // when SYNC was asked
+	boot        federation.BootID // of the origin's process that opened the lane last
+	settling    bool              // what an earlier process of the origin sent is finished first, before the answer to LANE_OPEN
+	wrong       contradicted      // held, while what the origin says contradicts this site's journal
+	answer      *federation.Sync  // an answer of the origin that run has not adopted yet
+	askedAt     time.Time         // when SYNC was asked
 	gen         federation.Generation
 	journal     *federation.JournalState // of gen; nil before it is read
 	window      *federation.PositionWindow

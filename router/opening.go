@@ -130,9 +130,9 @@ func (s *sender) whyNot(result federation.ReceiptResult, done federation.Offset)
 	site := s.dest.Site
 	switch result {
 	case federation.ReceiptAhead:
-		return trouble{fmt.Sprintf("%s wants offset %d next, and the lane has assigned %d", site, done+1, s.lane.durable), resealFix}
+		return trouble{fmt.Sprintf("%s wants offset %d next, which is not assigned yet", site, done+1), resealFix}
 	case federation.ReceiptOtherBranch:
-		return trouble{fmt.Sprintf("%s has done offset %d, and it was another message than this site's", site, done), resealFix}
+		return trouble{fmt.Sprintf("%s has done offset %d, and that was another message than this site has there", site, done), resealFix}
 	case federation.ReceiptBehind:
 		return trouble{fmt.Sprintf("%s has done %d, and has receipted %d", site, done, s.ledger.Done()),
 			fmt.Sprintf("the store of %s was put back to an older state: stop its router and run there: %s", site, resealCommand)}

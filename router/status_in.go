@@ -35,9 +35,6 @@ func (l *inLane) status() admin.InLane {
 	defer l.mu.Unlock()
 	out := admin.InLane{Condition: admin.FromPart(l.loss.shownOn(l.state, time.Now())), Lane: l.key.lane.String(), Generation: l.gen, Destination: l.key.dest.String(),
 		From: string(l.key.lane.Origin), WindowBytes: uint64(l.window.Used()), LastPublished: l.last, LagSeconds: l.lag.Seconds(), OutPerSecond: l.speed.perSecond, Duplicates: l.dropped}
-	if l.wrong.Reason != "" {
-		out.Condition = admin.FromPart(l.wrong)
-	}
 	if locks != nil {
 		out.Condition = admin.FromPart(*locks)
 	}
@@ -48,6 +45,9 @@ func (l *inLane) status() admin.InLane {
 		return out
 	}
 	durable := l.journal.Durable()
+	if w := l.wrong; locks == nil && w.state.Reason != "" && w.done == durable.Done {
+		out.Condition = admin.FromPart(w.state)
+	}
 	out.Join, out.Done, out.Reserved, out.NextWanted = durable.Join, durable.Done, durable.Reserved, durable.Done+1
 	out.Counters, out.Unconfirmed = admin.FromCounters(durable.Counters), uint64(l.journal.Unfinished())
 	return out

@@ -54,20 +54,26 @@ func (l *inLane) answerOpenLocked() {
 	l.r.reply(l.link, st)
 }
 
-// contradictLocked has status show what the origin says and cannot be; until it says otherwise.
+// contradicted is what status shows of a lane as long as it has done just so much.
+type contradicted struct {
+	done  federation.Offset
+	state federation.PartState
+}
+
+// contradictLocked has status show what the origin says and cannot be.
 func (l *inLane) contradictLocked(known federation.Generation) {
-	was := l.wrong
-	l.wrong = federation.PartState{}
 	if known != l.opened.Mark.Generation {
+		l.wrong = contradicted{}
 		return
 	}
-	found := contradiction(l.key, l.journal.Durable(), l.opened)
-	switch found.reason {
-	case "":
-	case was.Reason:
-		l.wrong = was
+	durable := l.journal.Durable()
+	found := contradiction(l.key, durable, l.opened)
+	switch {
+	case found.reason == "" && l.wrong.done != durable.Done:
+		l.wrong = contradicted{}
+	case found.reason == "", found.reason == l.wrong.state.Reason: // until something is done it lasts: an origin that was put back numbers on
 	default:
-		l.wrong = federation.PartState{State: federation.StateHeld, Reason: found.reason, Fix: found.fix, Since: time.Now()}
+		l.wrong = contradicted{durable.Done, federation.PartState{State: federation.StateHeld, Reason: found.reason, Fix: found.fix, Since: time.Now()}}
 		l.r.log.Warn("lane held", "lane", l.key.lane.String(), "dest", l.key.dest.String(), "reason", found.reason, "fix", found.fix)
 	}
 }
@@ -78,7 +84,7 @@ func contradiction(key inKey, durable federation.Journal, f federation.LaneOpen)
 	i := slices.IndexFunc(f.Mark.Members, func(m federation.Membership) bool { return m.Destination == key.dest && m.Leave == 0 })
 	switch {
 	case durable.Done > f.LastAssigned:
-		return trouble{fmt.Sprintf("%s has assigned %d offsets, and %d are done here", key.lane.Origin, f.LastAssigned, durable.Done), originResealFix}
+		return trouble{fmt.Sprintf("%d offsets are done here, more than %s had assigned", durable.Done, key.lane.Origin), originResealFix}
 	case i >= 0 && durable.Done+1 < f.FirstRetained && f.Mark.Members[i].Join <= durable.Done+1:
 		return trouble{fmt.Sprintf("%d offsets are done here, and this site has receipted %d", durable.Done, f.FirstRetained-1), resealFix}
 	}
