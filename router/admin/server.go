@@ -20,11 +20,16 @@ import (
 
 // Limits of the channel.
 const (
-	MaxRequest  = 4 << 20   // bytes of a request: 10,000 parked IDs of 200 bytes are 2 MB
-	MaxAnswer   = 256 << 20 // bytes of an answer: a parked message of 128 MiB in base64 is 171 MiB
-	callTimeout = time.Minute
+	MaxRequest = 4 << 20   // bytes of a request: 10,000 parked IDs of 200 bytes are 2 MB
+	MaxAnswer  = 256 << 20 // bytes of an answer: a parked message of 128 MiB in base64 is 171 MiB
+	// MaxConnections are served at once; others wait in the kernel's queue. Idle ones end by headTimeout and idleTimeout, so a full socket
+	// takes the next caller within seconds. Chosen: a few admins and probes, and few descriptors beside the router's own.
+	MaxConnections = 64
+	callTimeout    = time.Minute
 	// A local caller that does not send its head within this is stuck (chosen: it needs microseconds).
 	headTimeout = 5 * time.Second
+	// A connection that asks nothing more is closed after this: the command line's asks once, a probe may keep its own for a while.
+	idleTimeout = 5 * time.Second
 	stopTimeout = 5 * time.Second
 )
 
@@ -50,11 +55,11 @@ func (s *Server) Run(ctx context.Context, path string) error {
 		return fmt.Errorf("admin socket %s: %w", path, err)
 	}
 	server := &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: headTimeout, ReadTimeout: callTimeout, WriteTimeout: 2 * callTimeout,
+		Handler: s.handler(), ReadHeaderTimeout: headTimeout, ReadTimeout: callTimeout, WriteTimeout: 2 * callTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: 16 << 10, ConnContext: withUser, ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
+	go func() { done <- server.Serve(limit(listener, MaxConnections)) }()
 	select {
 	case <-ctx.Done():
 		return stop(server, done)
@@ -263,6 +268,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, status int, body
 type userKey struct{}
 
 func withUser(ctx context.Context, conn net.Conn) context.Context {
+	if p, ok := conn.(*placed); ok {
+		conn = p.Conn
+	}
 	return context.WithValue(ctx, userKey{}, peerUser(conn))
 }
 
