@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,27 @@ func TestACorruptStoreIsShownAndAbandonedOnlyByAWord(t *testing.T) {
 	cloudqueue(t, void...).want(t, exitRefused, "1 stretch to be abandoned", "--yes")
 	cloudqueue(t, append(void, "--yes")...).want(t, exitOK, "1 stretch abandoned")
 	cloudqueue(t, append(void, "--yes")...).want(t, exitOK, "nothing is corrupt in the store")
+}
+
+func TestALostSegmentIsAbandonedByAWordAlsoAfterARouterRanWithoutIt(t *testing.T) {
+	url, dir := aStore(t)
+	look := func(ctx context.Context, sp *spool.Spool) error {
+		return sp.Commit(ctx, spool.AuditRecord{Who: "admin", What: "looked", At: sealing})
+	}
+	segments, err := filepath.Glob(filepath.Join(dir, "*.seg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	withSpool(t, dir, look) // its CHECKPOINT tells of the segment before
+	if err := os.Remove(slices.Min(segments)); err != nil {
+		t.Fatal(err)
+	}
+	withSpool(t, dir, look)
+
+	void := []string{"spool", "void", "--corrupt", "--store", url, "--why", "no backup"}
+	cloudqueue(t, void...).want(t, exitRefused, "the segment is missing", "1 stretch to be abandoned")
+	cloudqueue(t, append(void, "--yes")...).want(t, exitOK, "1 stretch abandoned")
+	cloudqueue(t, append(void, "--yes")...).want(t, exitOK, "nothing is corrupt in the store", "cloudqueue status")
 }
 
 func TestDoctorAcceptsAStoreThatIsThere(t *testing.T) {
