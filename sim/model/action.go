@@ -23,6 +23,8 @@ const (
 	aJournal
 	aReserve
 	aReceipt
+	aHold
+	aReseal
 	aOldReceipt
 	aExpire
 	aRepair
@@ -41,6 +43,8 @@ const (
 	aSpurious
 	aSnap
 	aRestore
+	aCopyD
+	aRestoreD
 )
 
 // Action is one step of one part of the world.

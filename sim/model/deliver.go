@@ -23,6 +23,9 @@ func (m *Model) destinationSteps(s *State, d int, list *steps, faults bool) {
 	if r := m.receiptOf(s, d); m.accepts(s, d, r) {
 		list.add(aReceipt, d, 0, 0)
 	}
+	if m.mustHold(s, d) {
+		list.add(aHold, d, 0, 0)
+	}
 	if faults && D.Old.Store != 0 && m.accepts(s, d, D.Old) {
 		list.add(aOldReceipt, d, 0, 0)
 	}
@@ -71,7 +74,7 @@ func (m *Model) publishes(s *State, d int, out []Action, faults bool) []Action {
 			}
 			seen |= 1 << b
 			t := s.Tab[b]
-			if m.oldBranch(s, d, t) {
+			if m.oldBranch(s, d, t) || m.otherBranch(s, d, t) {
 				continue
 			}
 			for k := t.First; k <= t.last(); k++ {

@@ -91,6 +91,14 @@ func (m *Model) Describe(s, t *State, a Action) string {
 		return fmt.Sprintf("D%d: reserved %d durable", d+1, t.D[d].Res)
 	case aReceipt:
 		return fmt.Sprintf("O gets receipt %d of D%d", t.Rcpt[d].Done, d+1)
+	case aHold:
+		return fmt.Sprintf("O HOLDS the lane to D%d: it says done %d", d+1, s.D[d].Done)
+	case aReseal:
+		return fmt.Sprintf("an admin RESEALS D%d, new store %d", d+1, t.D[d].Store)
+	case aCopyD:
+		return fmt.Sprintf("a COPY of D%d's store is taken: done %d", d+1, s.D[d].Done)
+	case aRestoreD:
+		return fmt.Sprintf("D%d's store is PUT BACK to the copy: done %d, reserved %d", d+1, t.D[d].Done, t.D[d].Res)
 	case aOldReceipt:
 		return fmt.Sprintf("O gets late receipt %d of D%d's former store", t.Rcpt[d].Done, d+1)
 	case aExpire:

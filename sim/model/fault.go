@@ -73,6 +73,11 @@ func (m *Model) destinationFaults(s *State, d int, list *steps) {
 	if s.Bud[bLossD] > 0 && (D.HasJ != 0 || D.Ans.Valid != 0) {
 		list.add(aLossD, d, 0, 0)
 	}
+	if s.Bud[bSnapD] > 0 && D.HasJ != 0 && D.Copy.Valid == 0 && (m.LiveCopy || D.Pub == D.Done) {
+		list.add(aCopyD, d, 0, 0)
+	} else if s.Bud[bSnapD] > 0 && D.Copy.Valid != 0 {
+		list.add(aRestoreD, d, 0, 0)
+	}
 	if s.Bud[bRemount] > 0 && D.OldEmpty != 0 {
 		list.add(aRemount, d, 0, 0)
 	}
@@ -142,6 +147,14 @@ func (m *Model) fault(s *State, a Action) {
 	case aRestore:
 		m.restore(s)
 		s.Bud[bSnap]--
+	case aCopyD:
+		if !m.LiveCopy {
+			m.cleanStop(s, d)
+		}
+		s.D[d].Copy = s.D[d].copied()
+	case aRestoreD:
+		m.restoreD(s, d)
+		s.Bud[bSnapD]--
 	case aLink:
 		m.breakLink(s, int(a.A))
 		s.Bud[bLink]--

@@ -36,6 +36,9 @@ func (m *Model) forwardSteps(s *State, list *steps) {
 // lowest is the first batch that is due for a destination, or -1.
 func (m *Model) lowest(s *State, d int) int {
 	l := int(linkTab[nodeO][nextHop(s.Path[d], nodeO, d)])
+	if s.Held>>d&1 != 0 {
+		return -1
+	}
 	for b := 0; b < int(s.NTab); b++ {
 		if m.sendable(s)>>b&1 != 0 && s.Tab[b].Dests>>d&1 != 0 && s.Hand[d]>>b&1 == 0 &&
 			s.Rcpt[d].Done < s.Tab[b].last() && !s.inFlight(l, b, d, s.Try[d]) {
@@ -66,10 +69,11 @@ func (m *Model) accepts(s *State, d int, r Receipt) bool {
 	if !m.on(mOldReceipt|vJump) && r.Store < s.CurStore[d] {
 		return false
 	}
-	return r.Done > s.Rcpt[d].Done
+	return s.Held>>d&1 == 0 && !s.fencedLink(lastLink(s.Path[d], d)) && r.Done > s.Rcpt[d].Done && m.ownBranch(s, d, r.Done)
 }
 
 func (m *Model) receipt(s *State, d int, r Receipt) {
+	s.seen(lastLink(s.Path[d], d))
 	s.Rcpt[d] = r
 	s.CurStore[d] = max(s.CurStore[d], r.Store)
 	if !m.Split {

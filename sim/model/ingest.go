@@ -35,7 +35,7 @@ func (m *Model) commitSteps(s *State, list *steps) {
 
 // seal makes a batch of the first n messages. Its bytes never change again.
 func (m *Model) seal(s *State, n uint8) {
-	t := Batch{First: s.Next, N: n, Dests: s.Member, Ep: s.Ep}
+	t := Batch{First: s.Next, N: n, Dests: s.Member, Ep: s.Ep, Prev: s.sealBefore(s.Next)}
 	for i := uint8(0); i < n; i++ {
 		x := s.Ready[0]
 		copy(s.Ready[:], s.Ready[1:])

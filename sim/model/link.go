@@ -54,6 +54,9 @@ func (s *State) inFlight(l int, b int, d int, try uint8) bool {
 // canPut says whether a link takes one more frame. Credit is a position window in which
 // the lowest batch is always admissible: a higher one is shed for it.
 func (m *Model) canPut(s *State, l int, f uint8) bool {
+	if s.fencedLink(l) {
+		return false
+	}
 	n := 0
 	var top uint8
 	for _, x := range s.Net[l] {
@@ -74,6 +77,7 @@ func (m *Model) canPut(s *State, l int, f uint8) bool {
 }
 
 func (m *Model) put(s *State, l int, f uint8) {
+	s.seen(l)
 	n := 0
 	var top uint8
 	for _, x := range s.Net[l] {

@@ -24,6 +24,19 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+// What the rules are not enough for: the violation is there.
+func TestLimits(t *testing.T) {
+	for _, x := range limits {
+		t.Run(x.Name, func(t *testing.T) {
+			m, r := x.run(2_000_000)
+			if r.V == nil {
+				t.Fatalf("no violation: %d states, exhausted %v", r.States, r.Whole)
+			}
+			t.Logf("%s, trace:\n%s", checkName[r.V.What], m.Explain(r))
+		})
+	}
+}
+
 // Rules that are not needed for a guarantee: the variant holds too.
 func TestSimplifications(t *testing.T) {
 	for _, x := range holds {

@@ -20,6 +20,7 @@ type Model struct {
 	EditD2             bool // only D2 joins and leaves
 	CoarseNet          bool // a relay takes a frame at once, a destination's ack is there at once
 	Isolation          bool // check too that a dead broker at D1 does not stop D2
+	LiveCopy           bool // a copy of a store is taken while it is open
 	Safety             bool // no liveness: an operator's word is needed
 	SpareRepair        bool // check too that no repair is needed without disk loss
 }
@@ -119,6 +120,10 @@ func (m *Model) step(s *State, a Action) {
 		m.journal(s, d)
 	case aReceipt:
 		m.receipt(s, d, m.receiptOf(s, d))
+	case aHold:
+		s.Held |= 1 << d
+	case aReseal:
+		m.resealDestination(s, d)
 	case aOldReceipt:
 		m.receipt(s, d, s.D[d].Old)
 	case aRepair:

@@ -131,6 +131,7 @@ func (m *Model) commitFails(s *State, behind bool) {
 func (m *Model) restore(s *State) {
 	s.Dur, s.Ever, s.High, s.DRcpt = s.Snap.Dur, s.Snap.Ever, s.Snap.High, s.Snap.DRcpt
 	s.Snap = Snap{}
+	s.Excused |= s.lacking()
 	s.Rewound = 1
 	m.crashO(s, false, false)
 }

@@ -29,7 +29,7 @@ func (m *Model) asks(s *State, d int) bool {
 		return false
 	}
 	// FENCED: a store older than the newest one answered gets no answer but an operator's word.
-	if m.fenced(s, d) {
+	if m.fenced(s, d) || s.Held>>d&1 != 0 || s.fencedLink(lastLink(s.Path[d], d)) {
 		return false
 	}
 	// The answer waits for the group that holds the receipts accepted so far.
