@@ -45,10 +45,9 @@ func FreePort() (int, error) {
 	return 0, errors.New("find a free port: 100 of them were taken")
 }
 
-// claims is the folder with an empty file for each port that was ever given; who holds its lock has the port.
-func claims() string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("cloudqueue-ports-%d", os.Getuid()))
-}
+// claims is the folder with an empty file for each port that was ever given; who holds its lock has the port. It is not in
+// TMPDIR: processes that have temporary folders of their own share the ports all the same.
+func claims() string { return fmt.Sprintf("/tmp/cloudqueue-ports-%d", os.Getuid()) }
 
 // claim locks the file of a port. The kernel releases it with the process; a child does not inherit it. EWOULDBLOCK: it is
 // somebody's.

@@ -24,7 +24,7 @@ func TestFreePortsLieBelowTheKernelsRangeAndNoneIsGivenTwice(t *testing.T) {
 func TestAPortIsKeptFromOtherProcessesUntilItsOwnOneEnds(t *testing.T) {
 	var port int
 	other := exec.Command(os.Args[0], "-test.run=^TestPortHoldingProcess$")
-	other.Env = append(os.Environ(), "CLOUDQUEUE_TEST_PORT=1")
+	other.Env = append(os.Environ(), "CLOUDQUEUE_TEST_PORT=1", "TMPDIR="+t.TempDir()) // as scripts/with-brokers gives each its own
 	in, err := other.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
