@@ -5,17 +5,17 @@ import "testing"
 func TestARouterKilledWithAHundredMessagesInFlightLosesNothing(t *testing.T) {
 	for _, site := range []string{"ams", "nyc"} {
 		t.Run(site, func(t *testing.T) {
-			w := newWorld(t)
-			w.publish(3000)
+			w := newStory(t)
+			w.Publish(3000)
 
 			for range 5 {
 				w.crowd()
-				w.sites.Site(site).Kill()
-				if err := w.sites.Site(site).Start(w.ctx); err != nil {
+				w.Sites.Site(site).Kill()
+				if err := w.Sites.Site(site).Start(w.Ctx); err != nil {
 					t.Fatal(err)
 				}
 			}
-			w.balance()
+			w.Balance()
 		})
 	}
 }

@@ -12,39 +12,39 @@ import (
 func TestARabbitMQKilledWithAHundredMessagesInFlightCausesFlaggedRepeatsAlone(t *testing.T) {
 	for _, site := range []string{"ams", "nyc"} {
 		t.Run(site, func(t *testing.T) {
-			w := newWorld(t, site)
-			w.publish(3000)
+			w := newStory(t, site)
+			w.Publish(3000)
 
 			for range 2 {
 				w.crowd()
-				w.nodes[site].Kill()
-				if err := w.nodes[site].Start(w.ctx); err != nil {
+				w.Nodes[site].Kill()
+				if err := w.Nodes[site].Start(w.Ctx); err != nil {
 					t.Fatal(err)
 				}
 			}
-			w.balance()
+			w.Balance()
 		})
 	}
 }
 
 func TestAnAlarmOfAMinuteHoldsTheLaneAndLosesNothing(t *testing.T) {
-	w := newWorld(t, "nyc")
-	w.publish(200)
-	w.eventually("it delivers", func() bool { return w.arrived() > 200 })
-	if err := w.nodes["nyc"].SetAlarm(w.ctx, true); err != nil {
+	w := newStory(t, "nyc")
+	w.Publish(200)
+	w.Eventually("it delivers", func() bool { return w.Arrived() > 200 })
+	if err := w.Nodes["nyc"].SetAlarm(w.Ctx, true); err != nil {
 		t.Fatal(err)
 	}
 	over := time.After(time.Minute)
-	w.eventually("status of nyc says that its broker has an alarm", func() bool {
-		st := w.status("nyc")
+	w.Eventually("status of nyc says that its broker has an alarm", func() bool {
+		st := w.Status("nyc")
 		return st.Broker.State == "alarm" || len(st.In) == 1 && st.In[0].State == admin.Held
 	})
 	<-over
-	if err := w.nodes["nyc"].SetAlarm(w.ctx, false); err != nil {
+	if err := w.Nodes["nyc"].SetAlarm(w.Ctx, false); err != nil {
 		t.Fatal(err)
 	}
 
-	before := w.arrived()
-	w.eventually("it goes on", func() bool { return w.arrived() > before+1000 })
-	w.balance()
+	before := w.Arrived()
+	w.Eventually("it goes on", func() bool { return w.Arrived() > before+1000 })
+	w.Balance()
 }
