@@ -263,20 +263,35 @@ func TestAPathOverItsLimitIsRefused(t *testing.T) {
 	}
 }
 
-func TestLocalHeadersAreDroppedAndNothingElse(t *testing.T) {
-	names := []string{"a", "x-death", "b", "x-first-death-queue", "x-first-death-reason", "x-last-death-exchange", "x-delivery-count", "x-acquired-count",
-		"x-stream-offset", "x-stream-filter-value", "x-received-from", "x-deathly", "CC", "x-mine"}
-	fields := ""
-	for _, name := range names {
-		fields += string(rune(len(name))) + name + "V"
-	}
+// namesWithout gives the names of the headers that are left of those in fields when local ones are dropped.
+func namesWithout(t *testing.T, fields string) []string {
+	t.Helper()
 	raw, err := Rewrite(table(fields), Edit{DropLocal: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l, _ := layoutOf(raw)
 	got, _ := decodeTable(l.table(raw))
-	if diff := cmp.Diff([]string{"a", "b", "x-stream-filter-value", "x-received-from", "x-deathly", "CC", "x-mine"}, got); diff != "" {
+	return got
+}
+
+func TestLocalHeadersAreDroppedAndNothingElse(t *testing.T) {
+	number := "l\x00\x00\x00\x00\x00\x00\x00\x02"
+	fields := "\x01aV" + "\x07x-deathA" + long("") + "\x01bV" + "\x13x-first-death-queueS" + long("q") + "\x15x-last-death-exchangeS" + long("e") +
+		"\x10x-delivery-count" + number + "\x10x-acquired-count" + number + "\x0fx-stream-offset" + number +
+		"\x15x-stream-filter-valueV" + "\x0fx-received-fromV" + "\x09x-deathlyV" + "\x02CCV" + "\x06x-mineV"
+	if diff := cmp.Diff([]string{"a", "b", "x-stream-filter-value", "x-received-from", "x-deathly", "CC", "x-mine"}, namesWithout(t, fields)); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestAHeaderOfALocalNameThatNoBrokerWroteStays(t *testing.T) {
+	names := []string{"x-death", "x-delivery-count", "x-acquired-count", "x-stream-offset"}
+	fields := ""
+	for _, name := range names {
+		fields += string(rune(len(name))) + name + "S" + long("a publisher's own")
+	}
+	if diff := cmp.Diff(names, namesWithout(t, fields)); diff != "" {
 		t.Fatal(diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,13 +24,15 @@ type Edit struct {
 
 // IsLocal tells whether a header is the source broker's bookkeeping, which must not reach another broker: a foreign
 // x-death makes a broker's cycle check drop the message silently, counts and offsets of the source's queue would be
-// taken for the destination's.
-func IsLocal(name string) bool {
+// taken for the destination's. One of another type than brokers write (kind) is the publisher's own and passes.
+func IsLocal(name string, kind byte) bool {
 	switch name {
-	case "x-death", "x-delivery-count", "x-acquired-count", "x-stream-offset":
-		return true
+	case "x-death":
+		return kind == 'A'
+	case "x-delivery-count", "x-acquired-count", "x-stream-offset":
+		return strings.IndexByte("bBsUuIilL", kind) >= 0 // the types of field.integer
 	}
-	return hasPrefix(name, "x-first-death-") || hasPrefix(name, "x-last-death-")
+	return kind == 'S' && (hasPrefix(name, "x-first-death-") || hasPrefix(name, "x-last-death-"))
 }
 
 func hasPrefix(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }
@@ -193,7 +196,7 @@ func (e *Edit) drops(f *field, path, user bool) bool {
 	case HeaderUserID:
 		return e.DropForged || user
 	}
-	return e.DropLocal && IsLocal(string(f.name))
+	return e.DropLocal && IsLocal(string(f.name), f.kind)
 }
 
 // appendOwn appends our headers that the edit sets.
