@@ -176,14 +176,18 @@ func (in *ingest) again(ctx context.Context, q redrive) error {
 
 // refuse gives everything back to the broker, waits, and takes again. Nothing is lost and nothing was numbered. It waits until
 // the store has room for just what it refused: that a large batch waits says nothing of other lanes. What was refused for
-// another reason than room is tried again at once; only a batch that goes through tells that it is over.
+// another reason than room is looked at again after the pause; only a batch that goes through tells that it is over.
 func (in *ingest) refuse(ctx context.Context, reason, fix string, full func() error) error {
 	in.lane.hold(bySeal, reason, fix)
 	if err := in.pause(ctx, bySeal); err != nil {
 		return err
 	}
 	in.minIncarnation = in.lastSeen + 1
-	if err := sleep(ctx, refusePause); err != nil {
+	pause := refusePause
+	if full == nil {
+		pause = lookPause
+	}
+	if err := sleep(ctx, pause); err != nil {
 		return err
 	}
 	for full != nil && isFull(full()) {
@@ -236,6 +240,10 @@ func isFull(err error) bool {
 
 // refusePause is long enough that a full store is not asked all the time, and short beside any repair.
 const refusePause = time.Second
+
+// lookPause is between two looks at a message that only a person can take out of its queue: each brings it here whole, 16 MiB
+// and more, and flags what came with it. The localbroker's consumer looks as seldom at what it cannot take.
+const lookPause = time.Minute
 
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -22,7 +23,11 @@ func TestAMessageThatTheStoreCannotTakeHoldsItsLaneAndNothingElse(t *testing.T) 
 		if got := s.router.OutLanes()[0]; got.State != "held" || got.Fix == "" {
 			t.Errorf("lane %+v", got.Condition)
 		}
-		time.Sleep(2 * refusePause)
+		time.Sleep(lookPause - time.Second)
+		if !s.broker.consumer("cq.out.orders").isPaused() {
+			t.Error("it was looked at again within the minute")
+		}
+		time.Sleep(2 * time.Second)
 		s.publish("a") // somebody moved it out of the way
 		if got := s.router.OutLanes()[0]; got.State != "running" {
 			t.Errorf("lane %+v", got.Condition)
@@ -43,7 +48,9 @@ func TestWhatCameBeforeAMessageThatTheStoreCannotTakeGoesOn(t *testing.T) {
 		}
 		in.lastSeen = 1
 
-		if err := in.submit(t.Context(), list); err != nil {
+		second, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := in.submit(second, list); !errors.Is(err, context.DeadlineExceeded) { // it waits before the next look
 			t.Fatal(err)
 		}
 		synctest.Wait()
