@@ -2,6 +2,7 @@ package router
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -194,7 +195,7 @@ func allOf(dests []federation.Destination) uint64 { return 1<<len(dests) - 1 }
 func parkAtOrigin(lane federation.Lane, gen federation.Generation, at federation.Offset, e federation.Entry, reason string, now time.Time) spool.Record {
 	taken := now.Add(-e.Age)
 	e.Age, e.Excluded = 0, 0
-	text := "larger than max-message-size of the route"
+	text := fmt.Sprintf("exchange, routing key, properties (headers) and body have %d bytes together, over max-message-size of the route", e.Message.Size())
 	if reason == ReasonBadProperties {
 		e.Path, e.TTL, text = nil, federation.NoTTL, "no batch takes it as it is"
 	}

@@ -11,6 +11,7 @@ import (
 	"cloudqueue/federation"
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool"
+	"cloudqueue/topology"
 )
 
 func TestADestinationOnThePathIsExcludedAndNoneGetsItAfterMaxHops(t *testing.T) {
@@ -74,6 +75,23 @@ func TestATombstoneKeepsItsReasonAndNotItsMessage(t *testing.T) {
 	if got.Kind != federation.EntryTombstone || got.Reason != ReasonTooLarge || got.Message.Body != nil || got.TTL != federation.NoTTL ||
 		got.Flags != e.Flags || got.Age != e.Age || got.Excluded != e.Excluded {
 		t.Errorf("tombstone %+v", got)
+	}
+}
+
+func TestEveryPartOfAMessageCountsAgainstMaxMessageSizeAndItsParkingSaysSo(t *testing.T) {
+	route, dests := topology.Route{MaxMessageSize: 100}, []federation.Destination{{Site: "nyc"}}
+	fits := federation.Entry{Message: federation.Message{Exchange: "orders", RoutingKey: "eu", Properties: []byte{0, 0}, Body: make([]byte, 90)}}
+	over := federation.Entry{Message: federation.Message{Exchange: "orders", RoutingKey: "eu", Properties: []byte{0, 0}, Body: make([]byte, 91)}}
+
+	if got := whyBuried(&fits, dests, route); got != "" {
+		t.Errorf("of 100 bytes: %q", got)
+	}
+	if got := whyBuried(&over, dests, route); got != ReasonTooLarge {
+		t.Errorf("of 101 bytes: %q", got)
+	}
+	park := parkAtOrigin(orders, 1, 1, over, ReasonTooLarge, time.Now()).(spool.ParkRecord)
+	if want := "exchange, routing key, properties (headers) and body have 101 bytes together, over max-message-size of the route"; park.Errors != want {
+		t.Errorf("parked with %q, want %q", park.Errors, want)
 	}
 }
 
