@@ -34,13 +34,13 @@ func (l *Ledger) Sealed(span Span, seal Epoch) {
 	}
 }
 
-// Unreadable notes that the lane's own batch at n cannot be read: a word about n has to be believed.
+// Unreadable notes that the lane's own batch at n was given up: a word about n has to be believed.
 func (l *Ledger) Unreadable(n Offset) { l.unread = n }
 
-// Continue judges the destination's word on where to go on: done, and the epoch in which the batch there was sealed, 0 for not known.
-// ReceiptTaken: go on after it.
-func (l *Ledger) Continue(done Offset, seal Epoch, lastAssigned Offset) ReceiptResult {
-	if l.has && done < l.receipt.Done {
+// Continue judges the destination's word on where to go on: done, and the epoch in which the batch there was sealed, 0 for not known; asked
+// is what it had receipted when it was asked: a word may come later than a newer receipt. ReceiptTaken: go on after it.
+func (l *Ledger) Continue(done Offset, seal Epoch, lastAssigned, asked Offset) ReceiptResult {
+	if l.has && done < asked {
 		return ReceiptBehind
 	}
 	return l.branch(done, seal, lastAssigned)

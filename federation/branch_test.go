@@ -21,9 +21,12 @@ func TestAWordOnDoneCountsOnlyForTheBranchThatItIsOf(t *testing.T) {
 	wantReceipt(t, l, sealedWord(12, 7), ReceiptTaken)
 	wantReceipt(t, l, sealedWord(14, 0), ReceiptTaken) // the journal does not know: it passed a void
 	for done, want := range map[Offset]ReceiptResult{13: ReceiptBehind, 14: ReceiptTaken, 15: ReceiptTaken, 101: ReceiptAhead} {
-		if got := l.Continue(done, 7, 100); got != want {
+		if got := l.Continue(done, 7, 100, 14); got != want {
 			t.Errorf("done %d: %s, want %s", done, got, want)
 		}
+	}
+	if got := l.Continue(13, 7, 100, 12); got != ReceiptTaken {
+		t.Errorf("a word that a newer receipt overtook: %s", got)
 	}
 }
 
@@ -37,7 +40,7 @@ func TestAWordOnABatchThatWasNotReadSinceTheStartWaitsUntilItIs(t *testing.T) {
 	wantReceipt(t, l, sealedWord(10, 8), ReceiptOtherBranch)
 	wantReceipt(t, l, sealedWord(10, 6), ReceiptTaken)
 	wantReceipt(t, l, sealedWord(15, 6), ReceiptUnproven)
-	l.Unreadable(15) // its batch is lost: the word has to be believed
+	l.Unreadable(15)
 	wantReceipt(t, l, sealedWord(15, 6), ReceiptTaken)
 }
 

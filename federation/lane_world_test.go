@@ -133,7 +133,7 @@ func (w *laneWorld) open() bool {
 	if j.Join == 0 || w.state.Unfinished() > 0 || w.state.Changed() {
 		return false
 	}
-	result := w.proven(j.Done, func() ReceiptResult { return w.ledger.Continue(j.Done, j.DoneSeal(), w.last) })
+	result := w.proven(j.Done, func() ReceiptResult { return w.ledger.Continue(j.Done, j.DoneSeal(), w.last, w.ledger.Done()) })
 	w.opened = result == ReceiptTaken
 	return w.opened
 }

@@ -19,21 +19,22 @@ type sender struct {
 	dest federation.Destination
 	wake chan struct{} // capacity 1
 
-	ledger    *federation.Ledger
-	window    *federation.PositionWindow
-	link      Link      // the link that the lane was opened on
-	askAt     time.Time // LANE_OPEN is not sent on it before
-	opened    bool      // the destination has said where to go on
-	notBefore time.Time // a verdict asks to wait
-	pause     time.Duration
-	sentTo    federation.Offset // the furthest that was ever sent from here: up to it copies are repairs
-	try       uint16            // how often something was to be sent again since a receipt last moved
-	unproven  federation.Offset // a word of the destination on it waits for this lane's own batch to be read; 0: none
-	repairing bool              // a SYNC_REQ is out: the next WINDOW says where to go on
-	repairs   uint64
-	quiet     int       // repairs since a receipt last moved
-	moved     time.Time // when a receipt last moved
-	speed     speed     // of receipts
+	ledger     *federation.Ledger
+	window     *federation.PositionWindow
+	link       Link              // the link that the lane was opened on
+	askAt      time.Time         // LANE_OPEN is not sent on it before
+	askedAfter federation.Offset // what the destination had receipted when the last one was sent
+	opened     bool              // the destination has said where to go on
+	notBefore  time.Time         // a verdict asks to wait
+	pause      time.Duration
+	sentTo     federation.Offset // the furthest that was ever sent from here: up to it copies are repairs
+	try        uint16            // how often something was to be sent again since a receipt last moved
+	unproven   federation.Offset // a word of the destination on it waits for this lane's own batch to be read; 0: none
+	repairing  bool              // a SYNC_REQ is out: the next WINDOW says where to go on
+	repairs    uint64
+	quiet      int       // repairs since a receipt last moved
+	moved      time.Time // when a receipt last moved
+	speed      speed     // of receipts
 
 	asked   *syncRequest // a SYNC_REQ that waits for its Commit
 	wrong   trouble      // why the last receipt was refused, until one is taken

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"cloudqueue/federation"
-	"cloudqueue/router/spool"
 )
 
 // openOn announces the lane on a link that is new to it. It is 0 when the destination has said where to go on, else how long to wait for that.
@@ -44,7 +43,7 @@ func (s *sender) opening(link Link) (*federation.LaneOpen, time.Duration) {
 		}
 		return nil, wait
 	}
-	s.askAt = now.Add(reopenAfter)
+	s.askAt, s.askedAfter = now.Add(reopenAfter), s.ledger.Done()
 	if s.state.State != "held" { // a refusal stays in sight until the destination says otherwise
 		s.say("starting", "the lane is announced to the destination", "")
 	}
@@ -110,7 +109,7 @@ func (s *sender) goesOn(d federation.DestState) bool {
 		return false
 	}
 	last := s.lane.durable
-	result := s.ledger.Continue(d.NextWanted-1, d.Seal, last)
+	result := s.ledger.Continue(d.NextWanted-1, d.Seal, last, s.askedAfter)
 	if result == federation.ReceiptTaken {
 		s.wrong = trouble{}
 		return true
@@ -146,8 +145,8 @@ func (s *sender) lookAt(n federation.Offset) {
 	s.poke()
 }
 
-// prove reads the batch that a word of the destination is compared with, and asks for that word again. It is false while the store does not
-// answer. A batch that is lost cannot contradict.
+// prove reads the batch that a word of the destination is compared with, and asks for that word again. It is false while the batch cannot
+// be read: the lane is held until it can, or is given up.
 func (s *sender) prove(ctx context.Context) bool {
 	s.lane.mu.Lock()
 	n := s.unproven
@@ -158,13 +157,16 @@ func (s *sender) prove(ctx context.Context) bool {
 	b, err := s.lane.batchAt(ctx, n)
 	s.lane.mu.Lock()
 	defer s.lane.mu.Unlock()
-	switch _, corrupt := errors.AsType[*spool.CorruptError](err); {
+	_, voided := voidedFor(s.lane.voids, s.dest, n)
+	switch {
 	case err == nil && b != nil && b.Header.First <= n:
 		s.ledger.Sealed(b.Header.Span(), b.Header.SealEpoch)
-	case err == nil, corrupt, errors.Is(err, spool.ErrNone):
+	case voided:
 		s.ledger.Unreadable(n)
+	case err == nil && b == nil, errors.Is(err, context.Canceled):
+		return false
 	default:
-		s.sayUnread(n, nil, err)
+		s.sayUnread(n, b, err)
 		return false
 	}
 	s.unproven, s.askAt = 0, time.Time{}
@@ -224,10 +226,11 @@ func (s *sender) askReceipt(now time.Time) {
 	l.r.reply(s.link, federation.SyncReq{Nonce: uint64(now.UnixNano()), Lane: l.lane, Generation: l.mark.Generation, Destination: s.dest})
 }
 
-// tellVoids sends the destination a SYNC that it did not ask for. One that was never answered asks by itself. Callers hold lane.mu.
+// tellVoids sends the destination a SYNC that it did not ask for. One that was never answered asks by itself; one that this site does not go
+// on from must not pass anything on its word. Callers hold lane.mu.
 func (s *sender) tellVoids() {
 	stores := s.ledger.Dest()
-	if s.link == nil || s.asked != nil || stores.Newest.IsZero() {
+	if s.link == nil || !s.opened || s.asked != nil || stores.Newest.IsZero() {
 		return
 	}
 	s.asked = &syncRequest{link: s.link, req: federation.SyncReq{Lane: s.lane.lane, Generation: s.lane.mark.Generation, Destination: s.dest,
