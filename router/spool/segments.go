@@ -32,7 +32,7 @@ import (
 type Segments interface {
 	// Identify reads the identity as it stands, without a claim. ErrNotInitialised when there is none.
 	Identify(ctx context.Context) (Identity, error)
-	// Claim takes the store for this process, raises the epoch durably to max(previous + 1, now in ms) and returns the
+	// Claim takes the store for this process, raises the epoch durably to NextEpoch and returns the
 	// identity with that epoch. It refuses a store that another process (or another opening in this one) holds, with
 	// ErrHeld, and one that was never initialised, with ErrNotInitialised. Nothing is ever initialised here.
 	Claim(ctx context.Context, now time.Time) (Identity, error)

@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"cloudqueue/federation"
 	"cloudqueue/router/spool"
 )
 
@@ -89,7 +88,7 @@ func raiseEpoch(files Files, now time.Time) (spool.Identity, FileID, error) {
 	if err != nil {
 		return spool.Identity{}, FileID{}, err
 	}
-	id.Epoch = max(id.Epoch+1, federation.Epoch(max(now.UnixMilli(), 0)))
+	id.Epoch = spool.NextEpoch(id.Epoch, now)
 	if err := withReserve(files, func() error { return writeIdentity(files, id) }); err != nil {
 		return spool.Identity{}, FileID{}, err
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"cloudqueue/federation"
 	"cloudqueue/router/spool"
 )
 
@@ -33,7 +32,7 @@ func (s *Store) Claim(_ context.Context, now time.Time) (spool.Identity, error) 
 	d := s.disk
 	var got spool.Identity
 	err := d.do(s, Op{Kind: OpClaim}, 0, func(share float64) {
-		d.identity.Epoch = max(d.identity.Epoch+1, federation.Epoch(now.UnixMilli()))
+		d.identity.Epoch = spool.NextEpoch(d.identity.Epoch, now)
 		if got = d.identity; share == 1 {
 			d.holder, s.claimed = s, true
 		}
