@@ -103,6 +103,7 @@ type Properties interface {
 
 // PropertyFacts are what the router wants to know of a message's properties.
 type PropertyFacts struct {
+	ID        string              // x-cq-id; empty without one
 	Path      []federation.SiteID // x-cq-path
 	Transient bool                // delivery-mode 1
 	TTL       time.Duration       // expiration; federation.NoTTL without one

@@ -42,7 +42,7 @@ func (s *sealer) seal(list []takenDelivery, route topology.Route) (sealed, error
 	entries, buried := make([]federation.Entry, len(list)), make([]string, len(list))
 	for i, t := range list {
 		entries[i] = s.entry(t, now)
-		entries[i].Excluded = excluded(entries[i].Path, dests, route.MaxHops)
+		entries[i].Excluded = s.loops(&entries[i], dests, route.MaxHops)
 		buried[i] = whyBuried(&entries[i], dests, route)
 		if entries[i].Flags&federation.EntryDuplicate != 0 {
 			out.dups++
@@ -75,7 +75,7 @@ func (s *sealer) sealEntry(p spool.ParkRecord, unpark spool.UnparkRecord, route 
 	e := p.Entry
 	e.Flags |= federation.EntryRedriven | federation.EntryDuplicate
 	e.Age = max(0, now.Sub(p.Taken)).Truncate(time.Millisecond)
-	e.Excluded = excluded(e.Path, dests, route.MaxHops)
+	e.Excluded = s.loops(&e, dests, route.MaxHops)
 	out := sealed{dups: s.dups, records: []spool.Record{unpark}}
 	err := s.close(&out, []federation.Entry{e}, []string{whyBuried(&e, dests, topology.Route{})}, dests, now)
 	return out, err
@@ -173,23 +173,6 @@ func withTombstones(entries []federation.Entry, buried []string) []federation.En
 func tombstone(e federation.Entry, reason string) federation.Entry {
 	return federation.Entry{Kind: federation.EntryTombstone, Flags: e.Flags, Age: e.Age, TTL: federation.NoTTL, Excluded: e.Excluded, Reason: reason}
 }
-
-// excluded applies the loop rule: a destination that the message has visited does not get it again, and none does
-// after maxHops sites.
-func excluded(path []federation.SiteID, dests []federation.Destination, maxHops int) uint64 {
-	if maxHops > 0 && len(path) >= maxHops {
-		return allOf(dests)
-	}
-	var bits uint64
-	for i, d := range dests {
-		if slices.Contains(path, d.Site) {
-			bits |= 1 << i
-		}
-	}
-	return bits
-}
-
-func allOf(dests []federation.Destination) uint64 { return 1<<len(dests) - 1 }
 
 // parkAtOrigin keeps a message with its path and its lifetime: sealed again, it goes on where it was.
 func parkAtOrigin(lane federation.Lane, gen federation.Generation, at federation.Offset, e federation.Entry, reason string, now time.Time) spool.Record {

@@ -120,7 +120,7 @@ func (visited) Facts(raw []byte) (PropertyFacts, error) {
 	facts := PropertyFacts{TTL: federation.NoTTL}
 	switch string(raw) {
 	case "visited":
-		facts.Path, facts.TTL = []federation.SiteID{"ber", "nyc"}, time.Minute
+		facts.ID, facts.Path, facts.TTL = "nyc/back@7:1", []federation.SiteID{"ber", "nyc"}, time.Minute
 	case "bad":
 		facts.Path = []federation.SiteID{"Bad Site"}
 	}
@@ -223,6 +223,9 @@ sites:
   nyc: {listen: ["127.0.0.1:2"]}
   sin: {listen: ["127.0.0.1:3"]}
 routes:
+  back:
+    from: {site: nyc, exchange: back, keys: ["#"]}
+    to: [{site: ams}]
   both:
     from: {site: ams, exchange: both, keys: ["#"]}
     to: [{site: nyc}, {site: sin}]

@@ -62,7 +62,7 @@ type properties struct{}
 
 func (properties) Facts(raw []byte) (router.PropertyFacts, error) {
 	f, err := amqpwire.Read(raw)
-	out := router.PropertyFacts{Transient: f.DeliveryMode == 1, TTL: federation.NoTTL}
+	out := router.PropertyFacts{ID: f.ID, Transient: f.DeliveryMode == 1, TTL: federation.NoTTL}
 	if f.HasExpiration {
 		out.TTL = f.Expiration
 	}

@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"cloudqueue/router"
+	"cloudqueue/router/admin"
 )
 
 func TestAMessageWithAPathThatNoSiteWroteIsParkedAndItsNeighboursGoOn(t *testing.T) {
@@ -50,4 +51,26 @@ func TestConsumersReadNothingInOurHeadersThatAPublisherWrote(t *testing.T) {
 	if _, isTime := h["x-cq-time"].(int64); !isTime || h["x-cq-id"] == int32(1) {
 		t.Errorf("time %v, id %v", h["x-cq-time"], h["x-cq-id"])
 	}
+}
+
+func TestAPathThatAPublisherWroteKeepsItsMessageFromNobodyAndIsCounted(t *testing.T) {
+	ams, nyc := running(t, twoSites, "#")
+	for _, id := range []any{nil, "mars/orders@7:1", "ams/orders@7:1", "@"} {
+		headers := amqp.Table{"x-cq-path": []any{"nyc", "sin", "ams"}}
+		if id != nil {
+			headers["x-cq-id"] = id
+		}
+		ams.publishOne("orders", "orders.new", amqp.Publishing{Body: []byte("forged"), Headers: headers})
+	}
+	ams.receipted("ams/orders", 4)
+
+	if diff := cmp.Diff([]string{"forged", "forged", "forged", "forged"}, nyc.bodies("in")); diff != "" {
+		t.Errorf("at nyc (-want +got):\n%s", diff)
+	}
+	told := slices.IndexFunc(ams.status().Refused, func(r admin.Refusal) bool { return r.What == "path" && r.Count.Count == 4 && r.Fix != "" })
+	if told < 0 {
+		t.Errorf("refused: %+v", ams.status().Refused)
+	}
+	ams.balanced()
+	nyc.balanced()
 }
