@@ -47,12 +47,13 @@ func (l *inLane) commitParks(ctx context.Context) error {
 	ticket, err := l.r.cfg.Spool.Submit(ctx, records...)
 	if err != nil && !isOver(ctx, err) {
 		l.commits.parksRefused(time.Now())
-		l.hold("messages cannot be parked: "+err.Error(), "redrive or drop what is there: cloudqueue parking list; or give the store more room")
+		l.parksHeld(err)
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("parking: %w", err)
 	}
+	l.parksTaken()
 	l.commits.begin(&journalCommit{ticket: ticket, parks: parks})
 	return nil
 }

@@ -129,7 +129,8 @@ func (in *ingest) submit(ctx context.Context, list []takenDelivery) error {
 		if bad != nil {
 			return bad
 		}
-		return in.refuse(ctx, "the store is full: "+err.Error(), roomFix(err), fits)
+		reason, fix := FullStore(err)
+		return in.refuse(ctx, "the store is full: "+reason, fix, fits)
 	case errors.Is(err, federation.ErrTooLarge) && len(list) > 1:
 		return in.submitHalves(ctx, list)
 	case errors.Is(err, federation.ErrTooLarge):
@@ -224,14 +225,6 @@ func (in *ingest) resume(by holder) {
 	if was && in.paused == [holders]bool{} {
 		in.consumer.Resume()
 	}
-}
-
-// roomFix is what to do about a store that refused for want of room.
-func roomFix(err error) string {
-	if errors.Is(err, spool.ErrLaneFull) {
-		return "let the destination that is behind catch up, abandon it (cloudqueue spool void LANE FIRST-LAST --reason detach --to SITE --yes), or raise store.lane-quota; other lanes go on"
-	}
-	return "give the store more room, raise store.quota, empty the parking, or let the peers catch up: cloudqueue status"
 }
 
 func isFull(err error) bool {

@@ -73,7 +73,8 @@ func (in *ingest) await(ctx context.Context, t *spool.Ticket) error {
 // consumer timeout closes the channel; taking starts again after the commit.
 func (in *ingest) storeIsSlow(ctx context.Context, long bool) error {
 	if h := in.lane.r.cfg.Spool.Health(); long || h.Condition == spool.Unwell {
-		in.lane.hold(bySettle, storeReason(h), "repair the store; the messages wait in the broker")
+		reason, fix := StoreTrouble(in.lane.r.cfg.Spool.Place(), h)
+		in.lane.hold(bySettle, reason, fix)
 	}
 	if !long || in.pauses(bySettle) {
 		return nil
@@ -83,13 +84,6 @@ func (in *ingest) storeIsSlow(ctx context.Context, long bool) error {
 
 // storeCheck is how often a lane that waits for the store asks how it is. Chosen: soon enough for a person who looks.
 const storeCheck = time.Second
-
-func storeReason(h spool.Health) string {
-	if h.Err != nil {
-		return "the store does not answer: " + h.Err.Error()
-	}
-	return "the store does not answer: a write waits for it since " + h.Writing.UTC().Format("15:04:05") + " UTC"
-}
 
 // tell answers who waits for a redrive. After an error it may be in the store or not.
 func (s settlement) tell(err error) {

@@ -17,8 +17,9 @@ func (r *Router) InLanes() []admin.InLane {
 	opened := maps.Clone(r.in)
 	r.mu.Unlock()
 	out := make([]admin.InLane, 0, len(opened))
+	store := r.storeState()
 	for _, l := range opened {
-		out = append(out, l.status())
+		out = append(out, l.status(store))
 	}
 	for key, kept := range r.unopened(opened) {
 		out = append(out, r.unopenedStatus(key, kept))
@@ -29,11 +30,11 @@ func (r *Router) InLanes() []admin.InLane {
 	return out
 }
 
-func (l *inLane) status() admin.InLane {
+func (l *inLane) status(store federation.PartState) admin.InLane {
 	locks := l.r.owners.state()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := admin.InLane{Condition: admin.FromPart(l.loss.shownOn(l.state, time.Now())), Lane: l.key.lane.String(), Generation: l.gen, Destination: l.key.dest.String(),
+	out := admin.InLane{Condition: admin.FromPart(overStore(l.loss.shownOn(l.state, time.Now()), store)), Lane: l.key.lane.String(), Generation: l.gen, Destination: l.key.dest.String(),
 		From: string(l.key.lane.Origin), WindowBytes: uint64(l.window.Used()), LastPublished: l.last, LagSeconds: l.lag.Seconds(), OutPerSecond: l.speed.perSecond, Duplicates: l.dropped}
 	if locks != nil {
 		out.Condition = admin.FromPart(*locks)

@@ -77,7 +77,7 @@ func (d *doctor) checkStore(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{broken(part, "look at its disk", err)}
 	}
-	findings := []finding{d.spaceFinding(part, free, total)}
+	findings := []finding{d.spaceFinding(part, place.dir, free, total)}
 	err = place.read(ctx, func(sp *spool.Spool) error {
 		findings = append(findings, good(part, "%s: store %s, epoch %d, LSN %d, used %s", place.url(), sp.Identity().Store, sp.Identity().Epoch, sp.LastLSN(), bytesText(sp.Usage().Used)))
 		for _, c := range sp.Corrupt() {
@@ -94,9 +94,9 @@ func (d *doctor) checkStore(ctx context.Context) []finding {
 // leastFreePercent of a disk should be free (chosen: the router's default quota leaves as much of what it found free).
 const leastFreePercent = 5
 
-func (d *doctor) spaceFinding(part string, free, total uint64) finding {
+func (d *doctor) spaceFinding(part, dir string, free, total uint64) finding {
 	if free < total/100*leastFreePercent {
-		return atRisk(part, "free space on its disk, or lower store.quota", "free %s of %s: under %d %%", bytesText(free), bytesText(total), leastFreePercent)
+		return atRisk(part, "free space on the disk of "+dir+"; the router's own part of it is bounded by store.quota", "free %s of %s: under %d %%; a router whose disk is full takes nothing, and drains", bytesText(free), bytesText(total), leastFreePercent)
 	}
 	if quota := d.config.Store.Quota; quota > total {
 		return atRisk(part, "lower store.quota", "the quota %s exceeds the disk's %s", bytesText(quota), bytesText(total))

@@ -50,7 +50,7 @@ func (m *member) onSmallDisk(size int) (mounted string) {
 func (m *member) names(queue string) []string {
 	var out []string
 	for _, body := range m.bodies(queue) {
-		name, _, _ := strings.Cut(body, " ")
+		name, _, _ := strings.Cut(strings.TrimSuffix(body, "*"), " ")
 		if strings.HasSuffix(body, "*") {
 			name += "*"
 		}
@@ -96,15 +96,19 @@ func TestADiskThatSomebodyElseFillsIsSaidAndTheLaneGoesOnWhenThereIsSpace(t *tes
 
 	makeRoom := fill(t, mounted)
 	ams.publish("orders", 11, 500)
-	eventually(t, "status says that the store has no space, and what to do", func() bool {
-		st := ams.status().Store
-		return (st.State == admin.Full || st.State == admin.Unwell) && st.Reason != "" && st.Fix != ""
+	eventually(t, "store and lane say that it is the disk, not the quota, and what to do", func() bool {
+		st, l := ams.status().Store, ams.laneOut("ams/orders")
+		return st.State == admin.Full && l.State == admin.Held && saysDisk(st.Condition, mounted) && saysDisk(l.Condition, mounted)
 	})
 	makeRoom()
 
 	eventually(t, "all have arrived", func() bool { return len(firsts(nyc.bodies("in"))) == 500 })
 	ams.settled("ams/orders")
 	wellAgain(t, ams, nyc, 500)
+}
+
+func saysDisk(c admin.Condition, mounted string) bool {
+	return strings.Contains(c.Reason, "the disk of "+mounted) && strings.HasPrefix(c.Fix, "free space on the disk of "+mounted) && !strings.Contains(c.Fix, "quota")
 }
 
 // fill has somebody else fill a disk, until makeRoom.
@@ -161,9 +165,10 @@ func TestADestinationWhoseDiskIsFullSaysSoAndLosesNothingAndResumes(t *testing.T
 	ams.publish("orders", 11, 500)
 	ams.publishOne("orders", "orders.unbound", amqp.Publishing{Body: make([]byte, 1<<20)}) // marks have a reserve, the parking has none
 	ams.publish("orders", 501, 1000)
-	eventually(t, "the destination says that its store has no space, and what to do; the origin keeps what is not receipted", func() bool {
-		st, l := nyc.status().Store, ams.laneOut("ams/orders")
-		return (st.State == admin.Unwell || st.State == admin.Full) && st.Reason != "" && strings.Contains(st.Fix, "make room") && l.LastAssigned == 1001 && l.StoredMessages > 0
+	eventually(t, "the destination says that its disk is full, what waits for it, and what to do; the origin keeps what is not receipted", func() bool {
+		st, in, out := nyc.status().Store, nyc.laneIn("ams/orders"), ams.laneOut("ams/orders")
+		return st.State == admin.Full && saysDisk(st.Condition, mounted) && in.State == admin.Held && strings.HasPrefix(in.Reason, "messages cannot be parked") && saysDisk(in.Condition, mounted) &&
+			out.LastAssigned == 1001 && out.StoredMessages > 0
 	})
 	if l := nyc.laneIn("ams/orders"); l.Done > 500 || l.Parked != 0 {
 		t.Errorf("done %d, with %d parked on a full disk", l.Done, l.Parked)

@@ -88,13 +88,14 @@ func (s service) store() admin.Store {
 	out.Condition.Since = health.Since
 	switch health.Condition {
 	case spool.Unwell:
-		out.State, out.Reason, out.Fix = admin.Unwell, "the store does not answer", "repair the disk, or make room on it; messages wait in the broker"
-		out.UnwellSince = health.Since
+		out.State, out.UnwellSince = admin.Unwell, health.Since
+		out.Reason, out.Fix = router.StoreTrouble(sp.Place(), health)
 		if health.Err != nil {
-			out.Reason, out.LastError = health.Err.Error(), health.Err.Error()
+			out.LastError = health.Err.Error()
 		}
 	case spool.Full:
-		out.State, out.Reason, out.Fix = admin.Full, "the quota is used up but for the reserve", "raise store.quota, make room, or let the peers catch up"
+		out.State = admin.Full
+		out.Reason, out.Fix = router.FullStore(health.Full)
 	case spool.Degraded:
 		if len(corrupt) > 0 || health.Cleaning != nil { // else what is corrupt was voided since, or nobody waits for it
 			out.State, out.Reason, out.Fix = degraded(corrupt, health.Cleaning)

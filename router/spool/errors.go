@@ -20,13 +20,12 @@ var (
 // DiskFullError is an ErrFull for want of space on the store's disk: no quota helps.
 type DiskFullError struct {
 	Place string // the store
-	Free  uint64 // bytes of its disk
-	Kept  uint64 // bytes of them that are for marks, checkpoints and cleaning alone
+	Kept  uint64 // bytes of its disk that are for marks, checkpoints and cleaning alone
 }
 
-// Error says which disk.
+// Error says which disk; the same all the time that it is full.
 func (e *DiskFullError) Error() string {
-	return fmt.Sprintf("the disk of %s has %d KiB free, and %d KiB are kept for what drains", e.Place, e.Free>>10, e.Kept>>10)
+	return fmt.Sprintf("the disk of %s is full: it has less than the %d KiB that are kept for what drains", e.Place, e.Kept>>10)
 }
 
 // Fix says what helps.

@@ -8,6 +8,7 @@ type Health struct {
 	Since     time.Time // since when the condition is that
 	Err       error     // the store's last error; nil when it is well
 	Attempts  int       // of the group that waits
+	Full      error     // of the condition Full: ErrFull when it is the quota, a *DiskFullError when it is the store's disk; nil in others
 	Cleaning  error     // why segments are not ended, cleaned or removed as they should be, and space does not come back; nil when they are
 	Writing   time.Time // since when the group that is being written waits for the store, also for one that hangs without an error; zero when there is none
 }
@@ -37,6 +38,9 @@ func (s *Spool) Health() Health {
 	s.look()
 	h := s.health
 	h.Writing = s.writing
+	if h.Condition == Full {
+		h.Full = s.whyFull()
+	}
 	return h
 }
 

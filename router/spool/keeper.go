@@ -152,7 +152,7 @@ func (s *Spool) sayWhenFull(said *bool) {
 	}
 	*said = u.Full
 	if u.Full {
-		s.logger.Warn("store full, batches are refused", "epoch", s.identity.Epoch, "err", u.Why, "used", u.Used, "quota", u.Quota, "reserve", u.Reserve, "free", u.Free)
+		s.logger.Warn("store full, batches are refused", "epoch", s.identity.Epoch, "err", s.Health().Full, "used", u.Used, "quota", u.Quota, "reserve", u.Reserve, "free", u.Free)
 		return
 	}
 	s.logger.Info("store has room again", "epoch", s.identity.Epoch, "used", u.Used, "free", u.Free)

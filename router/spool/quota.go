@@ -22,7 +22,6 @@ type Usage struct {
 	// Full tells that a submission was refused for want of room and would be again, or that there is no room for an eighth of a segment. Once it is
 	// false everything that was refused fits. A small batch may be taken while it is true.
 	Full bool
-	Why  error // of Full: ErrFull when it is the quota, a *DiskFullError when it is the store's disk; nil when it is not full
 }
 
 // Usage says how full the spool is.
@@ -36,9 +35,6 @@ func (s *Spool) Usage() Usage {
 	}
 	for _, n := range u.Lanes {
 		u.Live += n
-	}
-	if u.Full {
-		u.Why = s.whyFull()
 	}
 	return u
 }
@@ -82,7 +78,7 @@ func (s *Spool) whyFull() error {
 	if s.quotaRoom() <= s.diskRoom() {
 		return ErrFull
 	}
-	return &DiskFullError{Place: s.store.Place(), Free: s.free, Kept: s.cfg.Reserve}
+	return &DiskFullError{Place: s.store.Place(), Kept: s.cfg.Reserve}
 }
 
 // Claim weighs records; fits then tells whether Submit would take them at that moment. nil: it would; else ErrFull or ErrLaneFull. A caller that was

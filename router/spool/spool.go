@@ -149,6 +149,9 @@ func load(ctx context.Context, store Segments, cfg Config, identity Identity) (*
 // Identity is who the store is, with the epoch of this opening.
 func (s *Spool) Identity() Identity { return s.identity }
 
+// Place names the store for people: its folder.
+func (s *Spool) Place() string { return s.store.Place() }
+
 // LastLSN is the LSN of the last group that is durable.
 func (s *Spool) LastLSN() federation.LSN {
 	s.mu.Lock()

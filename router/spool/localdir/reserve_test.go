@@ -73,8 +73,8 @@ func TestARouterThatWasKilledStartsOnAFullDiskAndItsMarksGoOn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if u := sp.Usage(); !isDiskFull(u.Why) {
-			t.Errorf("opening %d: usage %+v", n, u)
+		if h := sp.Health(); !isDiskFull(h.Full) {
+			t.Errorf("opening %d: health %+v", n, h)
 		}
 		stop()
 	}
