@@ -87,10 +87,7 @@ func TestADiskThatSomebodyElseFillsTakesMarksAsFarAsWhatWasSetAsideReachesAndHol
 	if err := sp.Commit(ctx, recordsOf(t, 1)...); err != nil {
 		t.Fatal(err)
 	}
-	reserve := filepath.Join(string(store), "RESERVE")
-	for exists(reserve) != nil && ctx.Err() == nil {
-		time.Sleep(time.Millisecond) // the spool makes it beside the commits; nobody tells when
-	}
+	reserve := setAside(ctx, store)
 	ballast, more := filepath.Join(mounted, "ballast"), filepath.Join(mounted, "more")
 	fillDisk(t, ballast)
 	for exists(reserve) == nil && ctx.Err() == nil {
@@ -127,6 +124,36 @@ func TestADiskThatSomebodyElseFillsTakesMarksAsFarAsWhatWasSetAsideReachesAndHol
 	sp, _ = startOn(t, store)
 	if last, err := survived(sp, 0); err != nil || last != 2 {
 		t.Errorf("commit %d is the last, %v; want 2", last, err)
+	}
+}
+
+// setAside waits until the spool has set space aside.
+func setAside(ctx context.Context, store folder) (reserve string) {
+	reserve = filepath.Join(string(store), "RESERVE")
+	for exists(reserve) != nil && ctx.Err() == nil {
+		time.Sleep(time.Millisecond) // the spool makes it beside the commits; nobody tells when
+	}
+	return reserve
+}
+
+func TestAStoreOnAFullDiskIsOpenedAndTakesMarks(t *testing.T) {
+	mounted, store := smallDisk(t, 4<<20)
+	sp, stop := startOn(t, store)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := sp.Commit(ctx, recordsOf(t, 1)...); err != nil {
+		t.Fatal(err)
+	}
+	reserve := setAside(ctx, store)
+	stop()
+	fillDisk(t, filepath.Join(mounted, "ballast"))
+
+	sp, _ = startOn(t, store)
+	if err := sp.Commit(ctx, countOf(1)); err != nil || exists(reserve) == nil {
+		t.Errorf("a mark: %v; the reserve: %v", err, exists(reserve))
+	}
+	if last, err := survived(sp, 0); err != nil || last != 1 {
+		t.Errorf("commit %d is the last, %v; want 1", last, err)
 	}
 }
 
