@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,8 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 		return
 	}
 	if f.Verdict != federation.OK {
-		s.say("held", fmt.Sprintf("%s answers %s: %s", s.dest.Site, f.Verdict, f.Text), s.refusalFix(f.Verdict))
+		what, mend := mended(f.Text)
+		s.say("held", fmt.Sprintf("%s answers %s: %s", s.dest.Site, f.Verdict, what), cmp.Or(mend, s.refusalFix(f.Verdict)))
 		s.askAt = time.Now().Add(refusedAgain) // two sites take a topology seconds apart
 		s.poke()
 		return

@@ -27,7 +27,8 @@ func (r *Router) Greet(ctx context.Context, h federation.Hello) (federation.Verd
 			return federation.Fenced, "what this site remembers of the peer cannot be read: " + err.Error()
 		}
 		if why := fence(known, h, r.runs(h.Site, known.Boot)); why != "" {
-			r.refused.add("hello", federation.Fenced.String(), string(h.Site)+": "+withoutMend(why), fencedFix)
+			seen, _ := mended(why)
+			r.refused.add("hello", federation.Fenced.String(), string(h.Site)+": "+seen, fencedFix)
 			r.log.Error("peer fenced", "peer", string(h.Site), "reason", why)
 			return federation.Fenced, why
 		}

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"time"
@@ -71,7 +72,8 @@ func (r *Router) laneOpened(l Link, f federation.LaneOpen) {
 		}
 		lane, v, text := r.ensureInLane(l, inKey{f.Lane, m.Destination})
 		if lane == nil {
-			r.refused.addVerdict("lane", v, about(f.Lane, l.Peer())+": "+text)
+			what, mend := mended(text)
+			r.refused.add("lane", v.String(), about(f.Lane, l.Peer())+": "+what, cmp.Or(mend, copyFix(v)))
 			r.reply(l, federation.LaneState{Lane: f.Lane, Verdict: v, Text: text, Destinations: []federation.DestState{{Destination: m.Destination}}})
 			continue
 		}
@@ -120,7 +122,7 @@ func (r *Router) beginInLane(key inKey) (*inLane, federation.Verdict, string) {
 		return nil, federation.Full, string(r.cfg.Site) + " is stopping"
 	}
 	if len(r.in) >= r.cfg.MaxLanes {
-		return nil, federation.Full, fmt.Sprintf("%d lanes end at %s already: raise max-lanes in its router file", len(r.in), r.cfg.Site)
+		return nil, federation.Full, fmt.Sprintf("%d lanes end at %s already; raise max-lanes in the router file of %s", len(r.in), r.cfg.Site, r.cfg.Site)
 	}
 	lane := newInLane(r, key)
 	r.in[key] = lane

@@ -84,3 +84,27 @@ func TestARefusedLaneReadsNoOtherLanesJournals(t *testing.T) {
 		}
 	})
 }
+
+func TestALaneTooManyIsRefusedWithWhatToRaiseOnBothSides(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.router.cfg.MaxLanes = 0
+		l := s.link()
+		s.router.Control(l, eventsOpen(1, 0))
+		synctest.Wait()
+
+		answers := framesOf[federation.LaneState](l)
+		if len(answers) != 1 || answers[0].Verdict != federation.Full {
+			t.Fatalf("answers %+v", answers)
+		}
+		if n, fix := s.refusals("lane", federation.Full); n != 1 || fix != "raise max-lanes in the router file of ams" {
+			t.Errorf("%d counted, with %q", n, fix)
+		}
+		refused := answers[0] // and what an origin shows of it
+		refused.Lane, refused.Destinations = orders, []federation.DestState{{Destination: atNyc}}
+		s.router.Control(l, refused)
+		synctest.Wait()
+		if got := s.router.OutLanes()[0].Destinations[0]; got.Reason != "nyc answers FULL: 0 lanes end at ams already" || got.Fix != "raise max-lanes in the router file of ams" {
+			t.Errorf("lane %+v", got.Condition)
+		}
+	})
+}
