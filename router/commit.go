@@ -83,7 +83,8 @@ func (l *inLane) dueMark() (federation.Journal, bool) {
 	}
 	l.journal.SetOriginStore(l.originStore)
 	reserve := l.reserveLocked()
-	if !l.journal.Changed() {
+	if !l.journal.Changed() { // what ended is above one that waits to be parked: looking again at once would find the same
+		l.commits.unchanged()
 		return federation.Journal{}, false
 	}
 	now := time.Now()

@@ -45,6 +45,9 @@ func (q *commitQueue) changed(now time.Time) {
 	}
 }
 
+// unchanged notes that the journal has nothing to commit.
+func (q *commitQueue) unchanged() { q.dirtyAt = time.Time{} }
+
 // nextParks is what to park in the next commit; none while one is on its way, or after a refusal.
 func (q *commitQueue) nextParks(now time.Time) []*item {
 	if q.current != nil || now.Before(q.parkAt) {

@@ -57,14 +57,16 @@ func TestParksThatAFullDiskRefusesAreSaidUntilTheyAreTaken(t *testing.T) {
 		time.Sleep(2 * time.Second) // the spool asks the disk
 		s.router.Copy(l, s.copyOf(7, 1, "a", strings.Repeat("b", 2<<10), "c"), func(federation.Verdict, time.Duration) {})
 		time.Sleep(2 * maxPause)
+		s.router.Copy(l, s.copyOf(7, 4, "d"), func(federation.Verdict, time.Duration) {})
+		time.Sleep(maxPause / 5) // before the next try to park
 		s.wantLaneIn("on the full disk, with a neighbour delivered", "held", 1, "messages cannot be parked: the disk of memory is full", "free space on the disk of memory")
-		if got := s.broker.appeared; len(got) != 2 {
-			t.Errorf("published: %q, want a and c", got)
+		if got := s.broker.appeared; len(got) != 3 {
+			t.Errorf("published: %q, want a, c and d", got)
 		}
 
 		s.disk.SetCapacity(before)
 		time.Sleep(2 * maxPause)
-		s.wantLaneIn("with space", "running", 3, "", "")
+		s.wantLaneIn("with space", "running", 4, "", "")
 		if n := len(s.spool.Parked()); n != 1 {
 			t.Errorf("%d parked, want 1", n)
 		}
