@@ -33,9 +33,17 @@ func writeHead(w io.Writer, s *admin.Status) {
 	fmt.Fprintf(w, "site %s of %s, up %s, %s: %s\n", s.Site, s.Federation, ago(s.At, s.Router.Started), s.Router.Version, verdict)
 }
 
-// writeProblems uses paragraphs: reasons and mends are sentences, and a table would cut them.
+// maxProblems is how many problems are told in full (chosen: a screen of 50 lines). The tables below show every part with its state.
+const maxProblems = 20
+
+// writeProblems uses paragraphs: reasons and mends are sentences, and a table would cut them. One cause may hold a thousand lanes.
 func writeProblems(w io.Writer, s *admin.Status) {
-	for _, p := range s.Problems() {
+	problems := s.Problems()
+	if more := len(problems) - maxProblems; more > 0 {
+		problems = problems[:maxProblems]
+		defer fmt.Fprintf(w, "\n! and %s more: cloudqueue status -o json\n", count(more, "part"))
+	}
+	for _, p := range problems {
 		fmt.Fprintf(w, "\n! %s: %s for %s", printable(p.Part), p.State, ago(s.At, p.Since))
 		if p.Reason != "" {
 			fmt.Fprintf(w, ": %s", paragraph(p.Reason))

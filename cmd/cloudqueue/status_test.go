@@ -72,6 +72,19 @@ func TestStatusEndsWithCode0WhenNothingNeedsAPerson(t *testing.T) {
 	cloudqueue(t, "status", "--socket", socket, "--parked-ok").want(t, exitNo, "! link nyc: down")
 }
 
+func TestStatusTellsTwentyProblemsInFullAndCountsTheOthers(t *testing.T) {
+	s := aStatus()
+	for range 1000 {
+		s.In = append(s.In, s.In[0])
+	}
+	router := &fakeRouter{status: s}
+	got := cloudqueue(t, "status", "--socket", router.serve(t))
+	if n := strings.Count(got.out, "to do: declare the exchange audit"); n >= 20 {
+		t.Errorf("%d lanes are told in full", n)
+	}
+	got.want(t, exitNo, "TO LOOK AT: 1005 parts", "! broker: held", "! and 985 parts more: cloudqueue status", "-o json")
+}
+
 func TestStatusKeepsWhatCameFromOutsideFromDrivingTheTerminal(t *testing.T) {
 	status := aStatus()
 	status.In[0].Reason = "exchange \x1b[2J is missing\nok"
