@@ -20,13 +20,13 @@ import (
 const (
 	seed = 1
 	rate = 400 // messages a second: some are always between publish and receipt
-
-	// nearly is the share of the kills that must fall between a publish and its receipt. A receipt that takes all that was published
-	// leaves none for a moment, and a slow machine can make that moment longer.
-	nearly = 0.9
 )
 
-// restarts is how often the destination is killed: RESTARTS, 200 in make test-chaos.
+// most is after how many kills so many between a publish and its receipt are given up: a receipt that takes all that was published leaves
+// none for a moment, and a slow machine can make that moment longer.
+func most(hits int) int { return hits + hits/5 + 2 }
+
+// restarts is how often the destination is killed between a publish and its receipt: RESTARTS, 200 in make test-chaos.
 func restarts(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("RESTARTS")
@@ -55,8 +55,8 @@ func TestADestinationKilledBetweenPublishAndReceiptRepeatsNothingUnflagged(t *te
 	published := make(chan error, 1)
 	go func() { published <- publisher.Run(ctx) }()
 
-	between := 0
-	for range n {
+	kills, between := 0, 0
+	for ; between < n && kills < most(n); kills++ {
 		before := ready(nyc)
 		waitFor(ctx, t, func() bool { return ready(nyc) > before })   // it delivers
 		time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond) // the moment of the kill, not a wait for anything
@@ -84,12 +84,12 @@ func TestADestinationKilledBetweenPublishAndReceiptRepeatsNothingUnflagged(t *te
 	}
 
 	report := check.Report{Verdicts: []check.Verdict{verdict()}}
-	t.Logf("%d restarts, %d of them between a publish and its receipt\n%s", n, between, report)
+	t.Logf("%d restarts, %d of them between a publish and its receipt\n%s", kills, between, report)
 	if !report.OK() {
 		t.Error("a guarantee is broken")
 	}
-	if float64(between) < nearly*float64(n) {
-		t.Errorf("%d of %d kills came between a publish and its receipt, want nearly all", between, n)
+	if between < n {
+		t.Errorf("%d of %d kills came between a publish and its receipt, want %d", between, kills, n)
 	}
 }
 
