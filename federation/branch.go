@@ -30,7 +30,11 @@ func (l *Ledger) Sealed(span Span, seal Epoch) {
 	}
 	l.seals = slices.Insert(l.seals, i, sealedSpan{seal, span})
 	if len(l.seals) > maxSealedSpans {
-		l.seals = slices.Delete(l.seals, 0, 1)
+		oldest := 0
+		if i == 0 { // it was read for a word that comes next
+			oldest = 1
+		}
+		l.seals = slices.Delete(l.seals, oldest, oldest+1)
 	}
 }
 

@@ -57,6 +57,21 @@ func TestALedgerRemembersTheNewestOfManyEpochs(t *testing.T) {
 	wantReceipt(t, l, sealedWord(100, 100), ReceiptTaken)
 }
 
+func TestABatchThatWasReadForAWordIsKnownHoweverManyEpochsWereSentAfterIt(t *testing.T) {
+	l := newLedger(1)
+	for e := Epoch(1); e <= 2*maxSealedSpans; e++ {
+		l.Sent(Span{Offset(e), Offset(e)}, e, start)
+	}
+	l.Sealed(Span{1, 1}, 1)
+	if got := l.Continue(1, 1, 100, 0); got != ReceiptTaken {
+		t.Errorf("where to go on: %s", got)
+	}
+	wantReceipt(t, l, sealedWord(1, 1), ReceiptTaken)
+	if len(l.seals) > maxSealedSpans {
+		t.Errorf("%d spans are remembered, limit %d", len(l.seals), maxSealedSpans)
+	}
+}
+
 func TestAJournalThatIsRebuiltFromAReceiptKnowsInWhichEpochItsDoneWasSealed(t *testing.T) {
 	s := NewJournalState(10)
 	receipt := receiptOf(3, 10, Counters{Delivered: 8})
