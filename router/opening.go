@@ -55,7 +55,7 @@ func (s *sender) opening(link Link) (*federation.LaneOpen, time.Duration) {
 func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestState) {
 	s.lane.mu.Lock()
 	defer s.lane.mu.Unlock()
-	if s.link != l {
+	if s.link != l || s.opened && f.Verdict == federation.OK { // a destination answers for all of its site when one of them is asked
 		return
 	}
 	if f.Verdict != federation.OK {
@@ -161,6 +161,7 @@ func (s *sender) prove(ctx context.Context) bool {
 	defer s.lane.mu.Unlock()
 	_, voided := voidedFor(s.lane.voids, s.dest, n)
 	switch {
+	case n <= s.ledger.Done(): // a later word was taken: the store may have forgotten the batch
 	case err == nil && b != nil && b.Header.First <= n:
 		s.ledger.Sealed(b.Header.Span(), b.Header.SealEpoch)
 	case voided:

@@ -1,0 +1,51 @@
+package router
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cloudqueue/federation"
+)
+
+func TestAnAnswerToALaneThatIsOpenSendsNothingAgain(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.opened()
+		s.publish("a")
+		s.publish("b")
+		s.word(l, 1, 0) // another destination of its site was asked again
+
+		if diff := cmp.Diff([]federation.Offset{1, 2}, l.sent()); diff != "" {
+			t.Errorf("first offsets of the copies (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestABatchThatCannotBeReadHoldsNothingOnceALaterWordWasTaken(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		for _, text := range []string{"first, which will be spoiled", "second", "third"} {
+			s.publish(large(text))
+		}
+		sealed := s.router.identity.Epoch
+		s.restarted()
+		s.start()
+		s.spoil("first, which will be spoiled")
+		l := s.link()
+		s.receipt(l, 1, sealed)
+		if got := s.router.OutLanes()[0].Destinations[0]; got.State != federation.StateHeld {
+			t.Fatalf("lane %+v, want held: its batch is not readable", got.Condition)
+		}
+
+		s.receipt(l, 2, 0)
+		time.Sleep(2 * idleCheck)
+		s.word(l, 3, 0)
+
+		if got := s.router.OutLanes()[0].Destinations[0]; got.State != federation.StateRunning {
+			t.Errorf("lane %+v", got.Condition)
+		}
+		if diff := cmp.Diff([]federation.Offset{3, 4, 5}, l.sent()); diff != "" {
+			t.Errorf("first offsets of the copies (-want +got):\n%s", diff)
+		}
+	})
+}
