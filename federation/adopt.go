@@ -103,6 +103,9 @@ func (s *JournalState) addVoids(a Sync) {
 	s.settle()
 }
 
+// ForgetVoids forgets what is given up above done. The origin tells it again when it goes on; an origin that was put back never gave it up.
+func (s *JournalState) ForgetVoids() { s.voids.RemoveFrom(s.mark.Done + 1) }
+
 func balanced(r Receipt) bool {
 	return r.Join >= 1 && r.Done+1 >= r.Join && uint64(r.Done+1-r.Join) == r.Counters.Sum()
 }

@@ -155,6 +155,60 @@ func TestWhatAnEarlierProcessOfTheOriginSentIsFinishedBeforeTheNextOneIsAnswered
 	})
 }
 
+func TestWhatAnEarlierProcessOfTheOriginGaveUpCountsOnlyWhenTheNextOneSaysItToo(t *testing.T) {
+	gaveUp := federation.Sync{Lane: events, Generation: 7, Destination: atAms, Join: 1, Voids: []federation.Void{{Span: federation.Span{First: 2, Last: 2}}}}
+	for _, c := range []struct {
+		name string
+		told func(s *story, old, next *fakeLink)
+	}{
+		{"told before the next one came", func(s *story, old, next *fakeLink) {
+			s.router.Control(old, gaveUp)
+			synctest.Wait()
+			s.router.Control(next, eventsOpen(1, 3))
+		}},
+		{"read after the next one came", func(s *story, old, next *fakeLink) {
+			s.router.Control(next, eventsOpen(1, 3))
+			s.router.Control(old, gaveUp)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inStory(t, func(t *testing.T, s *story) {
+				old := s.begun(7)
+				next := &fakeLink{peer: "nyc", store: old.store, boot: federation.BootID{9}}
+				s.router.Up(next)
+				c.told(s, old, next)
+				synctest.Wait()
+
+				for i, body := range []string{"a", "b", "c"} {
+					s.router.Copy(next, s.branch(2, federation.Offset(i+1), body), func(federation.Verdict, time.Duration) {})
+				}
+				time.Sleep(time.Second)
+				synctest.Wait()
+
+				if diff := cmp.Diff([]string{"a", "b", "c"}, s.broker.bodies()); diff != "" {
+					t.Errorf("published (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestAJournalThatIsNotDurableYetIsNoWordOnWhereToGoOn(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := newInLane(s.router, inKey{events, atAms})
+		l.gen, l.journal = 7, federation.NewJournalState(10)
+		l.journal.Adopt(federation.Sync{Join: 1, FirstStore: true, LastAssigned: 9})
+
+		if got := l.laneStateLocked(); got.KnownGeneration != 0 || got.Destinations[0].NextWanted != 0 {
+			t.Errorf("not durable: %+v", got)
+		}
+		l.journal.Committed(l.journal.Mark())
+		if got := l.laneStateLocked(); got.KnownGeneration != 7 || got.Destinations[0].NextWanted != 1 {
+			t.Errorf("durable: %+v", got)
+		}
+	})
+}
+
 func TestAnOriginThatContradictsTheJournalIsShownHeldWithWhatToType(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -158,11 +158,13 @@ func (r *Router) inboundRoute(lane federation.Lane) topology.Route {
 	return r.inbound[lane]
 }
 
-// syncCame hands a SYNC to the lane that asked.
+// syncCame hands a SYNC to the lane that asked. On another link than that on which the lane was opened last it may be of an earlier process.
 func (r *Router) syncCame(l Link, f federation.Sync) {
 	if lane := r.inLane(l, f.Lane, f.Destination); lane != nil {
 		lane.mu.Lock()
-		lane.answer = &f
+		if lane.link == l {
+			lane.answer = &f
+		}
 		lane.mu.Unlock()
 		lane.poke()
 	}

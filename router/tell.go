@@ -13,6 +13,10 @@ func (l *inLane) open(link Link, f federation.LaneOpen) {
 	hello := link.Hello()
 	l.mu.Lock()
 	another := hello.Boot != l.boot
+	if another && l.journal != nil { // the earlier process may be of another branch of the lane
+		l.answer = nil
+		l.journal.ForgetVoids()
+	}
 	l.link, l.opened, l.originStore, l.boot, l.askedAt = link, f, hello.Store, hello.Boot, time.Time{}
 	l.settling = l.settling || another && l.unsettledLocked()
 	if !l.settling {
@@ -95,7 +99,7 @@ func contradiction(key inKey, durable federation.Journal, f federation.LaneOpen)
 func (l *inLane) laneStateLocked() federation.LaneState {
 	st := federation.LaneState{Lane: l.key.lane}
 	d := federation.DestState{Destination: l.key.dest, Store: l.r.identity.Store, Born: l.r.identity.Born}
-	if l.journal != nil && l.journal.Known() {
+	if l.journal != nil && l.journal.Durable().Join > 0 { // when it becomes durable, WINDOW follows
 		st.KnownGeneration = l.gen
 		durable := l.journal.Durable()
 		d.NextWanted, d.Seal, d.Window = durable.Done+1, durable.DoneSeal(), uint32(l.window.Bytes())
