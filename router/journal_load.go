@@ -79,11 +79,10 @@ func (l *inLane) use(gen federation.Generation, j *federation.JournalState) {
 		j = federation.NewJournalState(l.r.unfinished())
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.gen, l.journal = gen, j
 	l.window.Reset(j.Next())
-	link, opened := l.link, l.opened
-	l.mu.Unlock()
-	if link != nil {
-		l.open(link, opened)
+	if l.link != nil { // at once: a LANE_OPEN of a later link must not be undone
+		l.openLocked(l.link, l.opened)
 	}
 }

@@ -95,6 +95,16 @@ func (r *Router) answeredAtRest(l Link, key inKey, f federation.LaneOpen) bool {
 	return true
 }
 
+// openFirst is open, unless the lane was opened since it began: a LANE_OPEN of a later link must not be undone.
+func (l *inLane) openFirst(link Link, f federation.LaneOpen) {
+	l.mu.Lock()
+	if l.link == nil {
+		l.openLocked(link, f)
+	}
+	l.mu.Unlock()
+	l.poke()
+}
+
 // wake begins a lane at rest whose origin sends again; the copy that woke it comes once more, when its journal is read.
 func (r *Router) wake(l Link, key inKey) (*inLane, federation.Verdict) {
 	r.mu.Lock()
@@ -105,7 +115,7 @@ func (r *Router) wake(l Link, key inKey) (*inLane, federation.Verdict) {
 	}
 	lane, v, _ := r.beginInLane(key)
 	if lane != nil {
-		lane.open(l, opened)
+		lane.openFirst(l, opened)
 	}
 	return lane, v
 }

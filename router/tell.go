@@ -10,8 +10,14 @@ import (
 
 // open takes a LANE_OPEN: it answers where to go on, or has run ask the origin what this lane is (SYNC).
 func (l *inLane) open(link Link, f federation.LaneOpen) {
-	hello := link.Hello()
 	l.mu.Lock()
+	l.openLocked(link, f)
+	l.mu.Unlock()
+	l.poke()
+}
+
+func (l *inLane) openLocked(link Link, f federation.LaneOpen) {
+	hello := link.Hello()
 	another := hello.Boot != l.boot
 	if another && l.journal != nil { // the earlier process may be of another branch of the lane
 		l.answer = nil
@@ -22,8 +28,6 @@ func (l *inLane) open(link Link, f federation.LaneOpen) {
 	if !l.settling {
 		l.answerOpenLocked()
 	}
-	l.mu.Unlock()
-	l.poke()
 }
 
 // unsettledLocked tells whether something is held, or on its way to the broker or into the journal.
