@@ -72,6 +72,25 @@ func TestABatchThatWasReadForAWordIsKnownHoweverManyEpochsWereSentAfterIt(t *tes
 	}
 }
 
+func TestAJournalKnowsInWhichEpochItsDoneWasSealedHoweverManyFollow(t *testing.T) {
+	s := freshJournal(t, 100)
+	wantSteps(t, s, 1, 1, StepPublish)
+	s.End(1, EndDelivered)
+	for e := Epoch(2); e <= MaxSeals; e++ {
+		wantSteps(t, s, Offset(e), e, StepPublish)
+	}
+
+	wantSteps(t, s, MaxSeals+1, MaxSeals+1, StepWait)
+	if got := s.Mark().DoneSeal(); got != 1 {
+		t.Errorf("done was sealed in epoch %d, want 1", got)
+	}
+	s.End(2, EndDelivered)
+	wantSteps(t, s, MaxSeals+1, MaxSeals+1, StepPublish)
+	if got := s.Mark().DoneSeal(); got != 2 {
+		t.Errorf("done was sealed in epoch %d, want 2", got)
+	}
+}
+
 func TestAJournalThatIsRebuiltFromAReceiptKnowsInWhichEpochItsDoneWasSealed(t *testing.T) {
 	s := NewJournalState(10)
 	receipt := receiptOf(3, 10, Counters{Delivered: 8})

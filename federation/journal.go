@@ -124,7 +124,7 @@ func (s *JournalState) Look(n Offset, seal Epoch) Step {
 	switch {
 	case s.known && n <= s.last:
 		return StepPast
-	case !s.known || s.stopped || n != s.last+1 || len(s.slots) >= s.limit || s.failed > 0 || s.voids.Contains(n):
+	case !s.known || s.stopped || n != s.last+1 || len(s.slots) >= s.limit || s.failed > 0 || s.voids.Contains(n) || s.forgetsDone(n, seal):
 		return StepWait
 	case s.oldBranch(n, seal):
 		return StepConflict

@@ -28,7 +28,8 @@ type Ledger struct {
 	sent     *SpanSet
 	seals    []sealedSpan // what is known of the lane's own batches, ascending
 	unread   Offset       // an offset whose own batch nobody can read any more
-	progress time.Time    // of the last receipt that grew, or of the first send after nothing was outstanding, or of the last repair
+	gaveUp   func(Offset) bool
+	progress time.Time // of the last receipt that grew, or of the first send after nothing was outstanding, or of the last repair
 }
 
 // maxSentRuns bounds the gaps that refused frames leave (chosen: the frames outstanding on one stream are fewer).

@@ -51,6 +51,13 @@ func (s *JournalState) sealedAs(span Span, seal Epoch) bool {
 	return !below || seal <= seals[0].Epoch
 }
 
+// forgetsDone tells whether taking n from a batch sealed in epoch seal would push out the point that says in which epoch done was sealed:
+// the origin would have nothing to compare. What is between the two ends first.
+func (s *JournalState) forgetsDone(n Offset, seal Epoch) bool {
+	seals := s.mark.Seals
+	return len(seals) == MaxSeals && seals[MaxSeals-1].First < n && seals[MaxSeals-1].Epoch != seal && seals[1].First > s.mark.Done
+}
+
 // recordSeal notes that offset n, above all that was taken since the start, was taken from a batch sealed in epoch
 // seal. Points at or above n are of an earlier process.
 func recordSeal(seals []SealPoint, n Offset, seal Epoch) []SealPoint {

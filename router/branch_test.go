@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cloudqueue/federation"
+	"cloudqueue/router/admin"
 )
 
 // word is nyc's answer to LANE_OPEN of lane orders: next is what it wants, seal the epoch in which the batch before that was sealed.
@@ -191,6 +192,27 @@ func TestWhatAnEarlierProcessOfTheOriginGaveUpCountsOnlyWhenTheNextOneSaysItToo(
 			})
 		})
 	}
+}
+
+func TestADestinationThatPassedWhatThisLaneNeverGaveUpIsOfAnotherBranch(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.publish("a")
+		s.publish("b")
+		l := s.link()
+		s.receipt(l, 1, 0)
+		s.word(l, 2, 0) // a lost branch gave offset 1 up
+		if got := s.router.OutLanes()[0].Destinations[0]; got.State != federation.StateHeld || got.Receipted != 0 || len(l.sent()) != 0 {
+			t.Errorf("lane %+v, receipted to %d, sent %v", got.Condition, got.Receipted, l.sent())
+		}
+
+		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 1, Last: 1, Reason: "poison", Who: "test"}); err != nil {
+			t.Fatal(err)
+		}
+		s.word(l, 2, 0)
+		if diff := cmp.Diff([]federation.Offset{2}, l.sent()); diff != "" {
+			t.Errorf("first offsets of the copies (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestAJournalThatIsNotDurableYetIsNoWordOnWhereToGoOn(t *testing.T) {

@@ -73,6 +73,10 @@ func newSender(l *outLane, m federation.Membership) (*sender, error) {
 		known = nil
 	}
 	s.ledger = federation.NewLedger(m, known, stores, time.Now())
+	s.ledger.OnlyGivenUp(func(n federation.Offset) bool { // with lane.mu held
+		_, gaveUp := voidedFor(l.voids, s.dest, n)
+		return gaveUp
+	})
 	s.window = federation.NewPositionWindow(s.ledger.Done()+1, 0)
 	s.sayDown()
 	return s, nil

@@ -177,7 +177,7 @@ func TestWhatIsReceiptedWhileItIsReadIsNeitherSentNorMissing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.router.Control(l, federation.Receipt{Lane: orders, Generation: gen, Destination: atNyc, Store: l.store, Born: time.Now(), Join: 1, Done: 1,
+		s.router.Control(l, federation.Receipt{Lane: orders, Generation: gen, Destination: atNyc, Store: l.store, Born: time.Now(), Join: 1, Done: 1, Seal: s.router.identity.Epoch,
 			Counters: federation.Counters{Delivered: 1}})
 		synctest.Wait()
 
@@ -198,7 +198,7 @@ func TestOnlyWhatWasSentBeforeIsARepair(t *testing.T) {
 		time.Sleep(time.Second)
 		s.publish("b")
 		gen := s.router.out[orders].generation()
-		s.router.Control(l, federation.Receipt{Lane: orders, Generation: gen, Destination: atNyc, Store: l.store, Born: time.Now(), Join: 1, Done: 2,
+		s.router.Control(l, federation.Receipt{Lane: orders, Generation: gen, Destination: atNyc, Store: l.store, Born: time.Now(), Join: 1, Done: 2, Seal: s.router.identity.Epoch,
 			Counters: federation.Counters{Delivered: 2}})
 		s.publish("c")
 

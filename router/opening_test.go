@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cloudqueue/federation"
+	"cloudqueue/router/admin"
 )
 
 func TestAnAnswerToALaneThatIsOpenSendsNothingAgain(t *testing.T) {
@@ -37,6 +38,9 @@ func TestABatchThatCannotBeReadHoldsNothingOnceALaterWordWasTaken(t *testing.T) 
 			t.Fatalf("lane %+v, want held: its batch is not readable", got.Condition)
 		}
 
+		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 2, Last: 2, Reason: "poison", Who: "test"}); err != nil {
+			t.Fatal(err)
+		}
 		s.receipt(l, 2, 0)
 		time.Sleep(2 * idleCheck)
 		s.word(l, 3, 0)
