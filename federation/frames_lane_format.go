@@ -13,8 +13,8 @@ package federation
 //	 └─────────┴──────┴────────────────────┴──────┴──────────────────────────────────────────────────────────────────────┴─────────┴──────┴──────┘
 //
 // The first four bytes are reserved for a short id of the lane: zero in version 1, whose frames name the whole lane;
-// another value is refused with ErrUnknownCritical. n ≤ 48. Seal is that of a RECEIPT, of the offset before the next wanted. The verdict is OK, or says why nothing of the lane is taken
-// (NO_GRANT, TOPOLOGY_OLD …), and the text what to do.
+// another value is refused with ErrUnknownCritical. n ≤ 48. Seal is that of a RECEIPT, of the offset before the next wanted. The verdict
+// is OK, or says why nothing of the lane is taken (NO_GRANT, TOPOLOGY_OLD …), and the text what to do.
 
 func (w *writer) laneOpen(o *LaneOpen) {
 	w.u32(0) // reserved

@@ -10,8 +10,8 @@ import (
 // Handler takes what the peers send. The router implements it, through an adapter.
 type Handler interface {
 	// Greet decides about a peer that said hello, for every connection, at both ends. OK means that the peer's store id, birth, epoch, last LSN and boot id are
-	// durable here; any other verdict refuses the peer, which is shown the text: what is wrong and, behind "; ", what to do at the peer. It may wait for a commit; ctx
-	// bounds it.
+	// durable here; any other verdict refuses the peer, which is shown the text: what is wrong and, behind "; ", what to do at the peer. It may
+	// wait for a commit; ctx bounds it.
 	Greet(ctx context.Context, hello federation.Hello) (federation.Verdict, string)
 	// Up is called once per link, when HELLO_ACK with OK went both ways, and before any other call with this link. It must return quickly.
 	Up(link *Link)

@@ -150,8 +150,8 @@ func (s *Spool) rewrite(ctx context.Context, g *segment) error {
 }
 
 // leaveUnread leaves a segment that cannot be read: nothing stored is deleted because of that. What is corrupt in it stays so, and is not asked
-// again; anything else may be the store's, and is tried again with back-off, while other segments are cleaned. One that the writer has freed meanwhile is no loss.
-// An error is a context's.
+// again; anything else may be the store's, and is tried again with back-off, while other segments are cleaned. One that the writer has freed
+// meanwhile is no loss. An error is a context's.
 func (s *Spool) leaveUnread(g *segment, err error) error {
 	if s.gone(g) {
 		return nil
