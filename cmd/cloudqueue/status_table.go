@@ -39,11 +39,7 @@ const maxProblems = 20
 // writeProblems uses paragraphs: reasons and mends are sentences, and a table would cut them. One cause may hold a thousand lanes.
 func writeProblems(w io.Writer, s *admin.Status) {
 	problems := s.Problems()
-	if more := len(problems) - maxProblems; more > 0 {
-		problems = problems[:maxProblems]
-		defer fmt.Fprintf(w, "\n! and %s more: cloudqueue status -o json\n", count(more, "part"))
-	}
-	for _, p := range problems {
+	for _, p := range problems[:min(len(problems), maxProblems)] {
 		fmt.Fprintf(w, "\n! %s: %s for %s", printable(p.Part), p.State, ago(s.At, p.Since))
 		if p.Reason != "" {
 			fmt.Fprintf(w, ": %s", paragraph(p.Reason))
@@ -52,6 +48,9 @@ func writeProblems(w io.Writer, s *admin.Status) {
 		if p.Fix != "" {
 			fmt.Fprintf(w, "  to do: %s\n", printable(p.Fix))
 		}
+	}
+	if more := len(problems) - maxProblems; more > 0 {
+		fmt.Fprintf(w, "\n! and %s more: cloudqueue status -o json\n", count(more, "part"))
 	}
 }
 
