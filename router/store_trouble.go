@@ -57,10 +57,11 @@ func overStore(state, store federation.PartState) federation.PartState {
 // parksHeld says that messages cannot be parked, until they are: what is delivered beside them does not end that.
 func (l *inLane) parksHeld(err error) {
 	reason, fix := FullStore(err)
+	why := trouble{"messages cannot be parked: " + reason, fix}
 	l.mu.Lock()
-	l.unparked = trouble{"messages cannot be parked: " + reason, fix}
+	l.unparked = why
 	l.mu.Unlock()
-	l.hold(l.unparked.reason, l.unparked.fix)
+	l.hold(why.reason, why.fix)
 }
 
 // parksTaken ends that.
