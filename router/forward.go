@@ -30,6 +30,7 @@ type sender struct {
 	sentTo     federation.Offset // the furthest that was ever sent from here: up to it copies are repairs
 	try        uint16            // how often something was to be sent again since a receipt last moved
 	unproven   federation.Offset // a word of the destination on it waits for this lane's own batch to be read; 0: none
+	syncing    bool              // the destination asks SYNC: a WINDOW says that its journal has begun
 	repairing  bool              // a SYNC_REQ is out: the next WINDOW says where to go on
 	repairs    uint64
 	quiet      int       // repairs since a receipt last moved

@@ -31,7 +31,7 @@ func (s *sender) opening(link Link) (*federation.LaneOpen, time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if link != s.link {
-		s.link, s.opened, s.repairing, s.askAt = link, false, false, time.Time{}
+		s.link, s.opened, s.repairing, s.syncing, s.askAt = link, false, false, false, time.Time{}
 	}
 	if link == nil {
 		s.sayDown()
@@ -66,6 +66,7 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 		return
 	}
 	if f.KnownGeneration != s.lane.mark.Generation {
+		s.syncing = true
 		s.say("starting", "the destination asks for the state of the lane (SYNC)", "")
 		return // a WINDOW follows when it has adopted the answer
 	}
@@ -179,7 +180,7 @@ func (s *sender) prove(ctx context.Context) bool {
 	return true
 }
 
-// windowMoved takes credit. A lane that was not open yet is announced again: its journal has begun. After a SYNC_REQ it is the word on where
+// windowMoved takes credit. A lane whose destination asked SYNC is announced again: its journal has begun. After a SYNC_REQ it is the word on where
 // to go on.
 func (s *sender) windowMoved(l Link, w federation.Window) {
 	s.lane.mu.Lock()
@@ -188,8 +189,8 @@ func (s *sender) windowMoved(l Link, w federation.Window) {
 		return
 	}
 	if !s.opened {
-		if s.state.State != federation.StateHeld {
-			s.askAt = time.Time{}
+		if s.syncing {
+			s.syncing, s.askAt = false, time.Time{}
 			s.poke()
 		}
 		return

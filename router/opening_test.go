@@ -2,6 +2,7 @@ package router
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,5 +52,31 @@ func TestABatchThatCannotBeReadHoldsNothingOnceALaterWordWasTaken(t *testing.T) 
 		if diff := cmp.Diff([]federation.Offset{3, 4, 5}, l.sent()); diff != "" {
 			t.Errorf("first offsets of the copies (-want +got):\n%s", diff)
 		}
+	})
+}
+
+func TestALaneIsAnnouncedAgainWhenItsDestinationHasAdoptedAndNotAtEveryWindow(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.publish("a")
+		l := s.link()
+		gen := s.router.out[orders].generation()
+		window := federation.Window{Lane: orders, Generation: gen, Destination: atNyc, Next: 1, Bytes: 4 << 20}
+		announced := func(when string, want int) {
+			t.Helper()
+			synctest.Wait()
+			if got := len(framesOf[federation.LaneOpen](l)); got != want {
+				t.Errorf("%s: announced %d times, want %d", when, got, want)
+			}
+		}
+		for range 10 { // of what an earlier process of this site sent: the answer comes when that is finished
+			s.router.Control(l, window)
+		}
+		announced("while the answer is awaited", 1)
+
+		s.router.Control(l, federation.LaneState{Lane: orders, Destinations: []federation.DestState{{Destination: atNyc}}})
+		announced("while the destination asks SYNC", 1)
+
+		s.router.Control(l, window)
+		announced("when it has adopted the answer", 2)
 	})
 }
