@@ -111,10 +111,10 @@ func (p storePlace) acceptCorrupt(ctx context.Context, word spool.Word) (lost []
 	}
 	ran := make(chan error, 1)
 	go func() { ran <- sp.Run(ctx) }()
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	bounded, cancel := context.WithTimeout(ctx, p.timeout) // Run has the context without: the two are about at once
 	defer cancel()
-	err = sp.Commit(ctx, spool.AuditRecord{Who: word.Who, What: lostText(lost), At: time.Now()})
-	if err := errors.Join(err, sp.Close(ctx), <-ran); err != nil {
+	err = sp.Commit(bounded, spool.AuditRecord{Who: word.Who, What: lostText(lost), At: time.Now()})
+	if err := errors.Join(err, sp.Close(bounded), <-ran); err != nil {
 		return nil, fail(exitFailed, "look at its disk, then see with cloudqueue spool ls what is still corrupt", "%s: what was abandoned may not be on the disk: %w", p.dir, err)
 	}
 	return lost, nil
