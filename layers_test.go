@@ -31,6 +31,7 @@ var layers = []struct {
 	{"router/spool/storetest", []string{"federation", "router/spool"}},
 	{"router/spool/memstore", []string{"federation", "router/spool", "router/spool/storetest"}},
 	{"router/spool/localdir/crashdisk", []string{"router/spool/localdir"}},
+	{"router/spool/localdir/smalldisk", nil},
 	{"router/spool/localdir", []string{"federation", "router/spool"}},
 	{"router/spool/hdfs", []string{"federation", "router/spool"}},
 	{"router/spool", []string{"federation"}},

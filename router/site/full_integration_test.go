@@ -3,12 +3,10 @@
 package site_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,22 +15,16 @@ import (
 
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool/localdir"
+	"cloudqueue/router/spool/localdir/smalldisk"
 )
 
-// onSmallDisk puts the site's store on a file system of its own, of so many bytes. It needs root, as mount(8) does.
+// onSmallDisk puts the site's store on a file system of its own, of so many bytes.
 func (m *member) onSmallDisk(size int) (mounted string) {
 	t := m.world.t
 	t.Helper()
 	mounted = t.(*testing.T).TempDir()
-	if err := syscall.Mount("tmpfs", mounted, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", size)); err != nil {
-		t.Fatalf("mount a tmpfs (this test needs root): %v", err)
-	}
-	t.Cleanup(func() {
-		m.stopRouter()
-		if err := syscall.Unmount(mounted, 0); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
+	smalldisk.Mount(t, mounted, size)
+	t.Cleanup(m.stopRouter)
 	store := filepath.Join(mounted, "spool")
 	if _, err := localdir.Init(store, m.home(), time.Now()); err != nil {
 		t.Fatal(err)
@@ -114,19 +106,11 @@ func saysDisk(c admin.Condition, mounted string) bool {
 // fill has somebody else fill a disk, until makeRoom.
 func fill(t *testing.T, mounted string) (makeRoom func()) {
 	t.Helper()
-	f, err := os.Create(filepath.Join(mounted, "ballast"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for err == nil {
-		_, err = f.Write(make([]byte, 4096))
-	}
-	if err := errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal(err)
-	}
+	ballast := filepath.Join(mounted, "ballast")
+	smalldisk.Fill(t, ballast)
 	return func() {
 		t.Helper()
-		if err := os.Remove(f.Name()); err != nil {
+		if err := os.Remove(ballast); err != nil {
 			t.Fatal(err)
 		}
 	}

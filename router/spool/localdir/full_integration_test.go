@@ -5,7 +5,6 @@ package localdir_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -15,33 +14,19 @@ import (
 	"cloudqueue/federation"
 	"cloudqueue/router/spool"
 	"cloudqueue/router/spool/localdir"
+	"cloudqueue/router/spool/localdir/smalldisk"
 )
 
-// smallDisk mounts a file system of so many bytes until the test ends, and makes a store on it. It needs root, as mount(8)
-// does.
+// smallDisk is a disk of so many bytes with a store on it.
 func smallDisk(t *testing.T, size int) (mounted string, store folder) {
 	t.Helper()
 	mounted = t.TempDir()
-	if err := syscall.Mount("tmpfs", mounted, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", size)); err != nil {
-		t.Fatalf("mount a tmpfs (this test needs root): %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(mounted, 0); err != nil {
-			t.Errorf("unmount: %v", err)
-		}
-	})
+	smalldisk.Mount(t, mounted, size)
 	store = folder(filepath.Join(mounted, "spool"))
 	if _, err := localdir.Init(string(store), home, birth); err != nil {
 		t.Fatal(err)
 	}
 	return mounted, store
-}
-
-func resize(t *testing.T, mounted string, size int) {
-	t.Helper()
-	if err := syscall.Mount("tmpfs", mounted, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", size)); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // commitUntilRefused commits 1, 2, 3 … until one is refused.
@@ -69,7 +54,7 @@ func TestADiskThatTheSpoolFillsRefusesBatchesAndTakesMarksUntilThereIsSpace(t *t
 		t.Errorf("a mark on the full disk: %v", err)
 	}
 
-	resize(t, mounted, 16<<20)
+	smalldisk.Resize(t, mounted, 16<<20)
 	for sp.Usage().Full && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond) // the spool asks the disk from time to time; nobody tells when
 	}
@@ -89,8 +74,8 @@ func TestADiskThatSomebodyElseFillsTakesMarksAsFarAsWhatWasSetAsideReachesAndHol
 	}
 	reserve := setAside(ctx, store)
 	ballast, more := filepath.Join(mounted, "ballast"), filepath.Join(mounted, "more")
-	fillDisk(t, ballast)
-	for exists(reserve) == nil && ctx.Err() == nil {
+	smalldisk.Fill(t, ballast)
+	for stat(reserve) == nil && ctx.Err() == nil {
 		if err := sp.Commit(ctx, countOf(1)); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +84,7 @@ func TestADiskThatSomebodyElseFillsTakesMarksAsFarAsWhatWasSetAsideReachesAndHol
 		t.Errorf("a batch on the full disk: %v, want a DiskFullError", err)
 	}
 
-	fillDisk(t, more) // what was set aside is taken too
+	smalldisk.Fill(t, more) // what was set aside is taken too
 	held := commitUntilHeld(t, sp)
 	if h := sp.Health(); h.Condition != spool.Unwell || !errors.Is(h.Err, spool.ErrNoSpace) || !errors.Is(h.Err, syscall.ENOSPC) {
 		t.Errorf("health %+v, want ErrNoSpace", h)
@@ -130,7 +115,7 @@ func TestADiskThatSomebodyElseFillsTakesMarksAsFarAsWhatWasSetAsideReachesAndHol
 // setAside waits until the spool has set space aside.
 func setAside(ctx context.Context, store folder) (reserve string) {
 	reserve = filepath.Join(string(store), "RESERVE")
-	for exists(reserve) != nil && ctx.Err() == nil {
+	for stat(reserve) != nil && ctx.Err() == nil {
 		time.Sleep(time.Millisecond) // the spool makes it beside the commits; nobody tells when
 	}
 	return reserve
@@ -146,18 +131,18 @@ func TestAStoreOnAFullDiskIsOpenedAndTakesMarks(t *testing.T) {
 	}
 	reserve := setAside(ctx, store)
 	stop()
-	fillDisk(t, filepath.Join(mounted, "ballast"))
+	smalldisk.Fill(t, filepath.Join(mounted, "ballast"))
 
 	sp, _ = startOn(t, store)
-	if err := sp.Commit(ctx, countOf(1)); err != nil || exists(reserve) == nil {
-		t.Errorf("a mark: %v; the reserve: %v", err, exists(reserve))
+	if err := sp.Commit(ctx, countOf(1)); err != nil || stat(reserve) == nil {
+		t.Errorf("a mark: %v; the reserve: %v", err, stat(reserve))
 	}
 	if last, err := survived(sp, 0); err != nil || last != 1 {
 		t.Errorf("commit %d is the last, %v; want 1", last, err)
 	}
 }
 
-func exists(path string) error {
+func stat(path string) error {
 	_, err := os.Stat(path)
 	return err
 }
@@ -179,19 +164,4 @@ func commitUntilHeld(t *testing.T, sp *spool.Spool) *spool.Ticket {
 	}
 	t.Fatal("the disk does not get full")
 	return nil
-}
-
-// fillDisk writes until there is no space.
-func fillDisk(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for err == nil {
-		_, err = f.Write(make([]byte, 4096))
-	}
-	if err := errors.Join(err, f.Close()); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal(err)
-	}
 }
