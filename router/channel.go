@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"time"
 
 	"cloudqueue/federation"
 )
@@ -15,6 +16,7 @@ type channel struct {
 	exchanges   map[string]bool // known to exist
 	errand      *errand         // what the broker was asked and has not answered; nil: nothing
 	busy        <-chan struct{} // closed when the broker takes more; nil: it does
+	lookAt      time.Time       // when an alarm is asked for again
 }
 
 // brokerBusy tells whether the broker has still to answer, or to take more, before anything can be published.
@@ -35,11 +37,16 @@ func (l *inLane) brokerBusy() bool {
 	return c.busy != nil
 }
 
-// showAlarm says what a lane waits for whose publishes are not answered, or not taken, because of an alarm of the broker.
-func (l *inLane) showAlarm() {
-	if l.unconfirmed == 0 && l.channel.busy == nil {
+// alarmLook is how often a lane with something unanswered asks for an alarm: it costs locks of the publisher.
+const alarmLook = time.Second
+
+// showAlarm says what a lane waits for whose publishes are not answered, or not taken, because of an alarm of the broker. Copies may keep
+// coming meanwhile, until the window is full.
+func (l *inLane) showAlarm(now time.Time) {
+	if l.unconfirmed == 0 && l.channel.busy == nil || now.Before(l.channel.lookAt) {
 		return
 	}
+	l.channel.lookAt = now.Add(alarmLook)
 	if s := l.channel.pub.State(); s.State == federation.StateAlarm {
 		l.hold(s.Reason, s.Fix)
 	}

@@ -133,6 +133,22 @@ func TestALaneThatWaitsForConfirmsDuringAnAlarmIsHeldVisibly(t *testing.T) {
 	})
 }
 
+func TestALaneIsHeldVisiblyDuringAnAlarmAlsoWhileCopiesKeepComing(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.begun(7)
+		s.broker.setAlarm()
+		for n := range federation.Offset(100) {
+			s.router.Copy(l, s.copyOf(7, n+1, "a"), (&verdicts{}).answer)
+			time.Sleep(20 * time.Millisecond)
+			synctest.Wait()
+		}
+
+		if got := s.router.InLanes()[0]; got.State != "held" || got.Reason == "" || got.Fix == "" {
+			t.Errorf("lane during the alarm %+v", got.Condition)
+		}
+	})
+}
+
 func TestOnlyWhatMayHaveBeenSentIsFlaggedAfterALostChannel(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		l := s.begun(7)

@@ -30,7 +30,9 @@ func (l *inLane) work(ctx context.Context) error {
 		if err := l.advance(ctx, taking); err != nil {
 			return err
 		}
-		l.restWhenDone(time.Now())
+		now := time.Now()
+		l.showAlarm(now)
+		l.restWhenDone(now)
 		timer.Reset(l.nextLook())
 		if err := l.waitForNews(ctx, timer); err != nil {
 			return err
@@ -51,7 +53,6 @@ func (l *inLane) waitForNews(ctx context.Context, timer *time.Timer) error {
 	case <-l.commits.done():
 		return l.committed(ctx)
 	case <-timer.C: // without news
-		l.showAlarm()
 	}
 	return nil
 }

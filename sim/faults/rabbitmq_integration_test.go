@@ -35,9 +35,9 @@ func TestAnAlarmOfAMinuteHoldsTheLaneAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	over := time.After(time.Minute)
-	w.Eventually("status of nyc says that its broker has an alarm", func() bool {
+	w.Eventually("status of nyc says that its broker has an alarm, and that the lane is held by it", func() bool {
 		st := w.Status("nyc")
-		return st.Broker.State == "alarm" || len(st.In) == 1 && st.In[0].State == admin.Held
+		return st.Broker.State == admin.Held && len(st.In) == 1 && st.In[0].State == admin.Held && st.In[0].Reason == st.Broker.Reason
 	})
 	<-over
 	if err := w.Nodes["nyc"].SetAlarm(w.Ctx, false); err != nil {

@@ -141,8 +141,18 @@ func (w *World) Eventually(what string, ok func() bool) {
 	w.T.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if w.Ctx.Err() != nil || time.Now().After(deadline) {
+			w.show()
 			w.T.Fatalf("not within %v: %s", patience, what)
 		}
+	}
+}
+
+// show logs what both routers say of themselves.
+func (w *World) show() {
+	w.T.Helper()
+	for _, site := range []string{"ams", "nyc"} {
+		out, err := parts.Run(w.Ctx, parts.Command{Path: w.Binary, Args: []string{"status", "--config", filepath.Join(w.Dir, site, "router.yaml")}, Dir: w.Dir})
+		w.T.Logf("status of %s: %v\n%s", site, err, out)
 	}
 }
 
