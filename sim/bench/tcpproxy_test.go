@@ -23,7 +23,6 @@ func TestTCPProxyPassesAndCountsBothDirections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.close()
 
 	conn, err := net.Dial("tcp", p.address())
 	if err != nil {
@@ -38,6 +37,7 @@ func TestTCPProxyPassesAndCountsBothDirections(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	p.close() // bytes count when they are written: now no write is under way
 	if string(got) != "hello" || p.bytes.Load() != 10 {
 		t.Errorf("got %q, counted %d; want hello, 10", got, p.bytes.Load())
 	}
