@@ -14,21 +14,28 @@ var ourCommand = regexp.MustCompile(`cloudqueue (router|doctor|spool (?:init|ls|
 var elsewhere = regexp.MustCompile(`\b(peer|origin|destination|run there)\b[^;.\n]*$`)
 
 // retyped gives the commands of a text that says what to do the --config or --socket that this call was given: they are to be typed
-// for the same router.
+// for the same router. It goes line by line: whose a command is stands in its own line, and the text may be of a thousand lanes.
 func (a *app) retyped(text string) string {
 	if a.given == (givenFlags{}) {
 		return text
 	}
 	var out strings.Builder
+	for line := range strings.Lines(text) {
+		a.given.retype(&out, line)
+	}
+	return out.String()
+}
+
+func (g givenFlags) retype(out *strings.Builder, line string) {
 	done := 0
-	for _, at := range ourCommand.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range ourCommand.FindAllStringSubmatchIndex(line, -1) {
 		asksRouter := at[4] >= 0
-		out.WriteString(text[done:at[1]])
-		if done = at[1]; sameSite(text[:at[0]], text[at[0]:done], text[done:]) {
-			out.WriteString(a.given.words(asksRouter))
+		out.WriteString(line[done:at[1]])
+		if done = at[1]; sameSite(line[:at[0]], line[at[0]:done], line[done:]) {
+			out.WriteString(g.words(asksRouter))
 		}
 	}
-	return out.String() + text[done:]
+	out.WriteString(line[done:])
 }
 
 // sameSite tells whether a command is meant for the router of this call: it names no store, router's file or other site. Only init

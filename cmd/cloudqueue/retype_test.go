@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
 
 func TestWhatIsToBeTypedIsForTheRouterThatThisCallWasFor(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -26,6 +30,24 @@ func TestWhatIsToBeTypedIsForTheRouterThatThisCallWasFor(t *testing.T) {
 		if got := (&app{given: c.given}).retyped(c.text); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestRetypingCostsAsMuchAsTheTextIsLong counts bytes and not seconds. Where a command was judged by the whole text around it, a status of
+// a thousand lanes took 14 s on a busy machine.
+func TestRetypingCostsAsMuchAsTheTextIsLong(t *testing.T) {
+	line := "! lane ams/orders → nyc: held: no room\n  to do: see: cloudqueue status\n\n"
+	text := strings.Repeat(line, 1000)
+	a := &app{given: givenFlags{config: "a.yaml"}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := a.retyped(text)
+	runtime.ReadMemStats(&after)
+	if want := strings.Repeat(strings.Replace(line, "status", "status --config a.yaml", 1), 1000); got != want {
+		t.Errorf("%d bytes, want %d", len(got), len(want))
+	}
+	if spent := int(after.TotalAlloc - before.TotalAlloc); spent > 100*len(text) {
+		t.Errorf("%d bytes were allocated for a text of %d", spent, len(text))
 	}
 }
 
