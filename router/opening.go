@@ -44,10 +44,8 @@ func (s *sender) opening(link Link) (*federation.LaneOpen, time.Duration) {
 		}
 		return nil, wait
 	}
+	s.sayAnnounced(!s.askAt.IsZero())
 	s.askAt, s.askedAfter = now.Add(reopenAfter), s.ledger.Done()
-	if s.state.State != "held" { // a refusal stays in sight until the destination says otherwise
-		s.say("starting", "the lane is announced to the destination", "")
-	}
 	return &federation.LaneOpen{Lane: l.lane, Mark: l.mark, FirstRetained: s.ledger.Settled() + 1, LastAssigned: l.durable}, reopenAfter
 }
 

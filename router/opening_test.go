@@ -1,6 +1,7 @@
 package router
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,38 @@ func TestAnAnswerToALaneThatIsOpenSendsNothingAgain(t *testing.T) {
 
 		if diff := cmp.Diff([]federation.Offset{1, 2}, l.sent()); diff != "" {
 			t.Errorf("first offsets of the copies (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestADestinationThatDoesNotSayWhereToGoOnIsNamedWithWhatToLookAt(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		l := s.link()
+		sender := func(after time.Duration) admin.OutDestination {
+			time.Sleep(after)
+			synctest.Wait()
+			return s.router.OutLanes()[0].Destinations[0]
+		}
+		if got := sender(0); got.State != admin.Starting || got.Reason != "the lane is announced to the destination" || got.Fix != "" {
+			t.Errorf("at once: %+v", got.Condition)
+		}
+
+		since := time.Now().Add(reopenAfter) // nyc is still busy with what an earlier process of this site sent
+		got := sender(time.Minute)
+		if got.State != admin.Starting || got.Reason != "nyc has not answered where to go on; it first finishes what earlier came from here, and its broker may be in the way" ||
+			got.Fix != "see the lane at the destination: cloudqueue status" || !got.Since.Equal(since) {
+			t.Errorf("after a minute: %+v", got.Condition)
+		}
+
+		asksSync := federation.LaneState{Lane: orders, Destinations: []federation.DestState{{Destination: atNyc}}}
+		s.router.Control(l, asksSync)
+		since = time.Now()
+		if got := sender(time.Minute); !strings.Contains(got.Reason, "SYNC") || !got.Since.Equal(since) {
+			t.Errorf("it asks SYNC: %+v", got.Condition)
+		}
+		s.word(l, 1, 0)
+		if got := sender(0); got.State != admin.Running || got.Reason != "" || got.Fix != "" {
+			t.Errorf("it has said where to go on: %+v", got.Condition)
 		}
 	})
 }

@@ -35,6 +35,19 @@ func (s *sender) sayDown() {
 	s.say("waiting", "no link to "+string(s.dest.Site), "see the link: cloudqueue status")
 }
 
+// sayAnnounced says what the lane waits for while the destination has not said where to go on; again: it was asked before. A refusal stays
+// in sight until the destination says otherwise, and so does its question. Callers hold lane.mu.
+func (s *sender) sayAnnounced(again bool) {
+	switch {
+	case s.state.State == "held", s.syncing:
+	case again:
+		s.say("starting", string(s.dest.Site)+" has not answered where to go on; it first finishes what earlier came from here, and its broker may be in the way",
+			"see the lane at the destination: cloudqueue status")
+	default:
+		s.say("starting", "the lane is announced to the destination", "")
+	}
+}
+
 // sayMissing says that the store has nothing at offsets that were assigned and are not receipted. Callers hold lane.mu.
 func (s *sender) sayMissing(span federation.Span) {
 	what := fmt.Sprintf("offset %d is not in the store", span.First)
