@@ -25,6 +25,15 @@ func TestAnAnswerToALaneThatIsOpenSendsNothingAgain(t *testing.T) {
 	})
 }
 
+func TestALaneWithoutALinkPointsAtTheLinksLine(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		got := s.router.OutLanes()[0].Destinations[0]
+		if got.State != admin.Waiting || got.Reason != "no link to nyc: see link nyc" || got.Fix != "" {
+			t.Errorf("lane %+v", got.Condition)
+		}
+	})
+}
+
 func TestADestinationThatDoesNotSayWhereToGoOnIsNamedWithWhatToLookAt(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		l := s.link()

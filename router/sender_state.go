@@ -31,8 +31,9 @@ func (s *sender) sayUnlessHeld(state federation.State, reason string) {
 	s.say(state, reason, "")
 }
 
+// sayDown points at the line of the link, which stands in the same status and says what to do. Callers hold lane.mu.
 func (s *sender) sayDown() {
-	s.say("waiting", "no link to "+string(s.dest.Site), "see the link: cloudqueue status")
+	s.say("waiting", fmt.Sprintf("no link to %s: see link %[1]s", s.dest.Site), "")
 }
 
 // sayAnnounced says what the lane waits for while the destination has not said where to go on; again: it was asked before. A refusal stays
