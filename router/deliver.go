@@ -17,6 +17,7 @@ type deliverer struct {
 	unconfirmed int // items without an outcome
 	retry       pause
 	search      search
+	cuts        cuts
 	commits     commitQueue
 	rate        arrivalRate
 	rest        rest

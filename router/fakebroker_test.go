@@ -20,6 +20,7 @@ type fakeBroker struct {
 	poison     string        // a body that closes its channel
 	code       uint16        // with this; 0: 406
 	deadly     string        // a body that closes its connection with 541
+	mute       bool          // without a word instead
 	closed     int           // how often the shared connection was closed
 	silent     bool          // takes and answers nothing
 	alarm      chan struct{} // takes nothing until this is closed; nil: no alarm
@@ -272,7 +273,10 @@ func (p *fakePublisher) close(at int) {
 	if p.open[at].deadly {
 		code = 541
 	}
-	if code == 541 && !p.apart {
+	if p.broker.mute {
+		code = 0
+	}
+	if p.open[at].deadly && !p.apart {
 		p.broker.closed++
 		for _, other := range p.broker.publishers {
 			if other != p && !other.apart {
@@ -283,7 +287,7 @@ func (p *fakePublisher) close(at int) {
 		return
 	}
 	kind := federation.Unknown
-	if len(p.open) == 1 {
+	if len(p.open) == 1 && code != 0 {
 		kind = federation.Refused
 	}
 	p.end(at, kind, code)

@@ -21,6 +21,9 @@ const (
 func (l *inLane) take(p published) {
 	l.unconfirmed--
 	it, o := p.it, p.outcome
+	if !isCut(o) {
+		l.cuts.times = 0
+	}
 	if o.Kind == federation.Confirmed {
 		l.retry.length = 0
 		l.say(federation.StateRunning, "", "")
@@ -88,16 +91,22 @@ func (l *inLane) fail(it *item) {
 	l.journal.Fail(it.at)
 }
 
-// lostChannel: nobody knows whether the broker has it. When some publish closed the channel, it is searched for.
+// lostChannel: nobody knows whether the broker has it. When some publish closed the channel, it is searched for; so is one over which the
+// connection is cut again and again.
 func (l *inLane) lostChannel(it *item, o federation.Outcome) {
 	l.channel.acquired = false
 	l.fail(it)
 	if l.search.lost(o.Code) {
 		l.r.log.Warn("connection closed over a publish", "lane", l.key.lane.String(), "dest", l.key.dest.String(), "code", o.Code, "err", o.Text)
 	}
-	if l.unconfirmed == 0 {
-		l.search.lostAll(len(l.failedItems()))
+	if l.unconfirmed > 0 {
+		return
 	}
+	failed := l.failedItems()
+	if isCut(o) && len(failed) > 0 {
+		l.cutOff(failed, o.Text)
+	}
+	l.search.lostAll(len(failed))
 }
 
 func (l *inLane) park(it *item, reason, text string) {

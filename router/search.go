@@ -57,6 +57,9 @@ func (s *search) lost(code uint16) (goesApart bool) {
 	return goesApart
 }
 
+// cut begins or narrows a search though no publish is blamed: the connection of the channel whose outcomes are in was cut.
+func (s *search) cut() { s.closed, s.apart = true, true }
+
 // lostAll is called when every outcome of the closed channel is in, and so many failed.
 func (s *search) lostAll(failed int) {
 	if !s.closed {
@@ -76,12 +79,15 @@ func (s *search) found(code uint16, times int, now time.Time) (again bool) {
 	if code < federation.CodeHard {
 		return false
 	}
-	s.until = now.Add(apartStay)
+	s.stay(now)
 	if times < closesBeforeParking {
 		s.most = 1
 	}
 	return s.seeks()
 }
+
+// stay keeps the lane apart for a while.
+func (s *search) stay(now time.Time) { s.until = now.Add(apartStay) }
 
 // rest ends the search when nothing is left of what failed, and the stay apart a while later.
 func (s *search) rest(failed, unconfirmed int, now time.Time) {
