@@ -26,7 +26,7 @@ const (
 	StateCorrupt    State = "corrupt"    // bytes are not what was written; not served
 )
 
-// Healthy tells whether the state needs nobody's attention.
+// Healthy tells whether the state needs nobody's attention; a start that lasts does (router/admin, Condition.NeedsAttention).
 func (s State) Healthy() bool {
 	switch s {
 	case StateRunning, StateStarting, StateDraining, StateClosed:

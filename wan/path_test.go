@@ -69,11 +69,14 @@ func TestALinkThatWasNeverTriedIsStarting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.SetPeers([]Peer{{Site: "sin"}, {Site: "nyc"}})
+	e.SetPeers([]Peer{{Site: "sin", Dial: true, Addresses: []string{"sin:1"}}, {Site: "nyc"}})
 
 	all := e.Status()
 
 	if len(all) != 2 || all[0].Peer != "nyc" || all[0].State != StateStarting || all[1].State != StateStarting {
+		t.Errorf("got %+v", all)
+	}
+	if all[0].Reason != "nyc has not dialled this site yet" || all[0].Fix != "when this lasts: cloudqueue status at nyc" || all[1].Reason != "" {
 		t.Errorf("got %+v", all)
 	}
 }

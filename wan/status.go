@@ -96,6 +96,9 @@ func (p *peer) status() LinkStatus {
 	s.State = StateDown
 	if !p.wasUp && p.reason == "" {
 		s.State = StateStarting
+		if !p.entry.Dial {
+			s.Reason, s.Fix = string(p.site)+" has not dialled this site yet", "when this lasts: cloudqueue status at "+string(p.site)
+		}
 	}
 	if p.entry.Dial {
 		s.Addresses = slices.Clone(p.entry.Addresses)
