@@ -52,7 +52,7 @@ type Hello struct {
 type HelloAck struct {
 	Hello      Hello
 	Verdict    Verdict
-	Text       string // for people, at most 255 bytes: why not, and what to do
+	Text       string // at most 255 bytes: Refusal
 	Extensions []TLV
 }
 
@@ -71,7 +71,7 @@ type LaneState struct {
 	KnownGeneration Generation // 0: the lane is new here, or its journal is lost
 	Destinations    []DestState
 	Verdict         Verdict
-	Text            string
+	Text            string // at most 255 bytes: Refusal
 	Extensions      []TLV
 }
 

@@ -54,8 +54,8 @@ func TestAPeersStoreIsComparedWithWhatWasSeenOfIt(t *testing.T) {
 			h := same
 			c.change(&h)
 			got := fence(known, h, c.linked)
-			if (c.want == "") != (got == "") || !strings.HasPrefix(got, c.want) || got != "" && !strings.Contains(got, "cloudqueue spool ") {
-				t.Errorf("got %q, want %q with what to type", got, c.want)
+			if (c.want == "") != (got.Why == "") || !strings.HasPrefix(got.Why, c.want) || got.Why != "" && !strings.Contains(got.Mend, "cloudqueue spool ") {
+				t.Errorf("got %+v, want %q with what to type", got, c.want)
 			}
 		})
 	}
@@ -80,7 +80,7 @@ func manyOpenings(from federation.Epoch) (out []federation.Opening) {
 func TestWhatAFencedPeerIsToldFitsItsFrame(t *testing.T) {
 	known := federation.PeerMark{Store: federation.StoreID{1}, Epoch: math.MaxUint64, LastLSN: math.MaxUint64, Boot: federation.BootID{1}}
 	h := federation.Hello{Store: known.Store, Epoch: math.MaxUint64 - 1, LastLSN: math.MaxUint64 - 1, Boot: federation.BootID{2}}
-	if text := fence(known, h, true); len(text) > 255 { // HelloAck's limit; the end is the mend
+	if text := fence(known, h, true).Text(); len(text) > 255 { // HelloAck's limit; the end is the mend
 		t.Errorf("%d bytes: %s", len(text), text)
 	}
 }

@@ -167,7 +167,7 @@ func (s *sender) sayUnread(at federation.Offset, b *federation.Batch, err error)
 	case errors.Is(err, spool.ErrNone):
 		s.sayMissing(federation.Span{First: at, Last: s.lane.durable})
 	case err != nil:
-		s.say("held", fmt.Sprintf("the batch at offset %d cannot be read: %v", at, err), unreadFix(err))
+		s.say(federation.StateHeld, fmt.Sprintf("the batch at offset %d cannot be read: %v", at, err), unreadFix(err))
 	default:
 		s.sayMissing(federation.Span{First: at, Last: b.Header.First - 1})
 	}
@@ -227,7 +227,7 @@ func (s *sender) notSent(b *federation.Batch, err error) {
 	defer s.lane.mu.Unlock()
 	s.lost(b.Header.Span())
 	if errors.Is(err, federation.ErrTooLarge) {
-		s.say("held", err.Error(), verdictFix(federation.UnknownCritical))
+		s.say(federation.StateHeld, err.Error(), verdictFix(federation.UnknownCritical))
 	}
 }
 

@@ -30,7 +30,7 @@ func TestOnlyAHelloWithNewsIsCommitted(t *testing.T) {
 			c.change(&h)
 
 			if got, why := s.router.Greet(t.Context(), h); got != federation.OK {
-				t.Errorf("%s: %s %s", c.name, got, why)
+				t.Errorf("%s: %s %+v", c.name, got, why)
 			}
 			if got := s.spool.LastLSN() - before; got != c.commits {
 				t.Errorf("%s: %d commits, want %d", c.name, got, c.commits)

@@ -2,7 +2,6 @@ package router
 
 import (
 	"fmt"
-	"strings"
 
 	"cloudqueue/federation"
 )
@@ -44,9 +43,3 @@ func copyFix(v federation.Verdict) string {
 
 // fencedFix is for the site that fences a peer: what to type is the peer's to say.
 const fencedFix = "the peer's status says what to type there"
-
-// mended parts a text that a peer is shown: what is wrong and, behind "; ", what to do about it, empty when that is left to the verdict.
-func mended(text string) (what, mend string) {
-	what, mend, _ = strings.Cut(text, "; ")
-	return what, mend
-}

@@ -57,15 +57,15 @@ func (s *sender) laneState(l Link, f federation.LaneState, d federation.DestStat
 		return
 	}
 	if f.Verdict != federation.OK {
-		what, mend := mended(f.Text)
-		s.say("held", fmt.Sprintf("%s answers %s: %s", s.dest.Site, f.Verdict, what), cmp.Or(mend, s.refusalFix(f.Verdict)))
+		told := federation.ParseRefusal(f.Text)
+		s.say(federation.StateHeld, fmt.Sprintf("%s answers %s: %s", s.dest.Site, f.Verdict, told.Why), cmp.Or(told.Mend, s.refusalFix(f.Verdict)))
 		s.askAt = time.Now().Add(refusedAgain) // two sites take a topology seconds apart
 		s.poke()
 		return
 	}
 	if f.KnownGeneration != s.lane.mark.Generation {
 		s.syncing = true
-		s.say("starting", "the destination asks for the state of the lane (SYNC)", "")
+		s.say(federation.StateStarting, "the destination asks for the state of the lane (SYNC)", "")
 		return // a WINDOW follows when it has adopted the answer
 	}
 	if !s.goesOn(d) {
@@ -121,7 +121,7 @@ func (s *sender) goesOn(d federation.DestState) bool {
 	}
 	s.askAt = time.Now().Add(refusedAgain)
 	t := s.whyNot(result, d.NextWanted-1)
-	s.say("held", t.reason, t.fix)
+	s.say(federation.StateHeld, t.reason, t.fix)
 	return false
 }
 

@@ -139,7 +139,7 @@ func (o *owners) state() *federation.PartState {
 	pubs := values(o.pubs)
 	o.mu.Unlock()
 	for _, p := range pubs {
-		if s := p.State(); s.State != "running" {
+		if s := p.State(); s.State != federation.StateRunning {
 			return &s
 		}
 	}

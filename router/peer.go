@@ -19,28 +19,27 @@ func (r *Router) Hello() federation.Hello {
 }
 
 // Greet decides on a peer's HELLO. OK means that what the peer said is durable (4.2, HELLO_ACK).
-func (r *Router) Greet(ctx context.Context, h federation.Hello) (federation.Verdict, string) {
+func (r *Router) Greet(ctx context.Context, h federation.Hello) (federation.Verdict, federation.Refusal) {
 	key := federation.MarkKey{Kind: federation.MarkPeer, Dest: federation.Destination{Site: h.Site}}
 	if value, ok := r.cfg.Spool.Mark(key); ok {
 		known, err := federation.ParsePeerMark(value)
 		if err != nil {
-			return federation.Fenced, "what this site remembers of the peer cannot be read: " + err.Error()
+			return federation.Fenced, federation.Refusal{Why: "what this site remembers of the peer cannot be read: " + err.Error()}
 		}
-		if why := fence(known, h, r.runs(h.Site, known.Boot)); why != "" {
-			seen, _ := mended(why)
-			r.refused.add("hello", federation.Fenced.String(), string(h.Site)+": "+seen, fencedFix)
-			r.log.Error("peer fenced", "peer", string(h.Site), "reason", why)
+		if why := fence(known, h, r.runs(h.Site, known.Boot)); why.Why != "" {
+			r.refused.add("hello", federation.Fenced.String(), string(h.Site)+": "+why.Why, fencedFix)
+			r.log.Error("peer fenced", "peer", string(h.Site), "reason", why.Why, "fix there", why.Mend)
 			return federation.Fenced, why
 		}
 		if saysNothingNew(known, h) {
-			return federation.OK, ""
+			return federation.OK, federation.Refusal{}
 		}
 	}
 	mark := federation.PeerMark{Store: h.Store, Born: h.Born, Epoch: h.Epoch, LastLSN: h.LastLSN, Boot: h.Boot}
 	if err := r.cfg.Spool.Commit(ctx, spool.MarkRecord{Key: key, Value: mark.Encode()}); err != nil {
-		return federation.Full, "the store does not answer; try again"
+		return federation.Full, federation.Refusal{Why: "the store of " + string(r.cfg.Site) + " does not answer"}
 	}
-	return federation.OK, ""
+	return federation.OK, federation.Refusal{}
 }
 
 // saysNothingNew tells whether a HELLO is of a process that is known, with hardly more in its store: a peer whose link flaps says
@@ -59,24 +58,26 @@ func (r *Router) runs(peer federation.SiteID, boot federation.BootID) bool {
 	return l != nil && l.Hello().Boot == boot
 }
 
-// fence compares a peer's store with what this site has seen of it (design section 5); "" lets it in; what to do, behind the "; ", is for
-// the peer. A later opening must have gone on from the one that was seen: an older state that was put back never heard of it, however much
-// was written to it since. runs says that the process seen last is still linked: then there are two copies of the store.
-func fence(known federation.PeerMark, h federation.Hello, runs bool) string {
-	another, behind := h.Boot != known.Boot, h.LastLSN < known.LastLSN
+// fence compares a peer's store with what this site has seen of it (design section 5); the zero Refusal lets it in. A later opening must have
+// gone on from the one that was seen: an older state that was put back never heard of it, however much was written to it since. runs says
+// that the process seen last is still linked: then there are two copies of the store.
+func fence(known federation.PeerMark, h federation.Hello, runs bool) federation.Refusal {
+	another := h.Boot != known.Boot
 	wentOn := h.Epoch > known.Epoch && federation.WentOnFrom(h.Openings, known.Epoch, known.LastLSN)
+	sameProcess := !another && h.Epoch == known.Epoch && h.LastLSN+helloReorder >= known.LastLSN
 	switch {
 	case known.Store != h.Store && h.Born.Before(known.Born):
-		return fmt.Sprintf("store replaced by an older one: %s, born %s, after %s; mount the newer store, or give this one a new id: %s",
-			h.Store, h.Born.UTC().Format("2006-01-02T15:04:05Z"), known.Store, newIDCommand)
-	case known.Store != h.Store, wentOn, !another && h.Epoch == known.Epoch && !(behind && known.LastLSN-h.LastLSN > helloReorder):
-		return ""
+		why := fmt.Sprintf("store replaced by an older one: %s, born %s, after %s", h.Store, h.Born.UTC().Format("2006-01-02T15:04:05Z"), known.Store)
+		return federation.Refusal{Why: why, Mend: "mount the newer store, or stop the router and give this one a new id: " + newIDCommand}
+	case known.Store != h.Store, wentOn, sameProcess:
+		return federation.Refusal{}
 	case another && (h.Epoch <= known.Epoch || runs):
-		return fmt.Sprintf("store cloned: epoch %d, LSN %d of it ran elsewhere, this one is epoch %d, LSN %d; stop this one and delete its copy, or give it a new id: %s",
-			known.Epoch, known.LastLSN, h.Epoch, h.LastLSN, resealCommand)
+		why := fmt.Sprintf("store cloned: epoch %d, LSN %d of it ran elsewhere, this one is epoch %d, LSN %d", known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)
+		return federation.Refusal{Why: why, Mend: "stop this one and delete its copy, or give it a new id: " + resealCommand}
 	}
-	return fmt.Sprintf("store rewound: epoch %d, LSN %d was seen, and this one, of epoch %d, LSN %d, did not go on from there; stop the router and run: %s",
-		known.Epoch, known.LastLSN, h.Epoch, h.LastLSN, resealCommand)
+	why := fmt.Sprintf("store rewound: epoch %d, LSN %d was seen, and this one, of epoch %d, LSN %d, did not go on from there",
+		known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)
+	return federation.Refusal{Why: why, Mend: "stop the router and run: " + resealCommand}
 }
 
 // helloReorder is how far the HELLO of one of a link's two connections may lag behind the other's: LSNs of one process

@@ -70,11 +70,10 @@ func (r *Router) laneOpened(l Link, f federation.LaneOpen) {
 		if r.answeredAtRest(l, inKey{f.Lane, m.Destination}, f) {
 			continue
 		}
-		lane, v, text := r.ensureInLane(l, inKey{f.Lane, m.Destination})
+		lane, v, why := r.ensureInLane(l, inKey{f.Lane, m.Destination})
 		if lane == nil {
-			what, mend := mended(text)
-			r.refused.add("lane", v.String(), about(f.Lane, l.Peer())+": "+what, cmp.Or(mend, copyFix(v)))
-			r.reply(l, federation.LaneState{Lane: f.Lane, Verdict: v, Text: text, Destinations: []federation.DestState{{Destination: m.Destination}}})
+			r.refused.add("lane", v.String(), about(f.Lane, l.Peer())+": "+why.Why, cmp.Or(why.Mend, copyFix(v)))
+			r.reply(l, federation.LaneState{Lane: f.Lane, Verdict: v, Text: why.Text(), Destinations: []federation.DestState{{Destination: m.Destination}}})
 			continue
 		}
 		lane.open(l, f)
@@ -87,19 +86,20 @@ func (r *Router) laneOpened(l Link, f federation.LaneOpen) {
 
 // ensureInLane finds the lane, or begins it when the topology grants it to the peer. A lane that was granted once goes on
 // after its route is gone: what is sealed drains.
-func (r *Router) ensureInLane(l Link, key inKey) (*inLane, federation.Verdict, string) {
+func (r *Router) ensureInLane(l Link, key inKey) (*inLane, federation.Verdict, federation.Refusal) {
 	if key.lane.Origin != l.Peer() {
-		return nil, federation.NoGrant, fmt.Sprintf("%s may not send for %s", l.Peer(), key.lane.Origin)
+		return nil, federation.NoGrant, federation.Refusal{Why: fmt.Sprintf("%s may not send for %s", l.Peer(), key.lane.Origin)}
 	}
 	if notOfThisVersion(key.lane, 0) {
-		return nil, federation.UnknownCritical, fmt.Sprintf("the router of %s is older than lane %s: update it", r.cfg.Site, key.lane)
+		return nil, federation.UnknownCritical, federation.Refusal{Why: fmt.Sprintf("the router of %s is older than lane %s: update it", r.cfg.Site, key.lane)}
 	}
 	lane, granted, version := r.findInLane(key)
 	if lane != nil {
-		return lane, federation.OK, ""
+		return lane, federation.OK, federation.Refusal{}
 	}
 	if !granted && !r.hasJournal(key) { // the store is asked without mu: whoever opens lanes that are not granted delays nobody
-		return nil, federation.TopologyOld, fmt.Sprintf("no route of topology version %d at %s sends lane %s here", version, r.cfg.Site, key.lane)
+		why := fmt.Sprintf("no route of topology version %d at %s sends lane %s here", version, r.cfg.Site, key.lane)
+		return nil, federation.TopologyOld, federation.Refusal{Why: why}
 	}
 	return r.beginInLane(key)
 }
@@ -112,23 +112,24 @@ func (r *Router) findInLane(key inKey) (lane *inLane, granted bool, version uint
 }
 
 // beginInLane begins a lane, unless another link has done so meanwhile.
-func (r *Router) beginInLane(key inKey) (*inLane, federation.Verdict, string) {
+func (r *Router) beginInLane(key inKey) (*inLane, federation.Verdict, federation.Refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if lane := r.in[key]; lane != nil {
-		return lane, federation.OK, ""
+		return lane, federation.OK, federation.Refusal{}
 	}
 	if r.ending {
-		return nil, federation.Full, string(r.cfg.Site) + " is stopping"
+		return nil, federation.Full, federation.Refusal{Why: string(r.cfg.Site) + " is stopping"}
 	}
 	if len(r.in) >= r.cfg.MaxLanes {
-		return nil, federation.Full, fmt.Sprintf("%d lanes end at %s already; raise max-lanes in the router file of %s", len(r.in), r.cfg.Site, r.cfg.Site)
+		return nil, federation.Full, federation.Refusal{Why: fmt.Sprintf("%d lanes end at %s already", len(r.in), r.cfg.Site),
+			Mend: fmt.Sprintf("raise max-lanes in the router file of %s", r.cfg.Site)}
 	}
 	lane := newInLane(r, key)
 	r.in[key] = lane
 	delete(r.resting, key)
 	r.start(func() { lane.run(r.ctx) })
-	return lane, federation.OK, ""
+	return lane, federation.OK, federation.Refusal{}
 }
 
 // grantedLocked: the grants follow from the routes (G10).

@@ -18,13 +18,13 @@ func (s *sender) say(state federation.State, reason, fix string) {
 }
 
 // sayRunning keeps what the destination contradicts or refuses in sight: the lane runs when it takes something. Callers hold lane.mu.
-func (s *sender) sayRunning() { s.sayUnlessHeld("running", "") }
+func (s *sender) sayRunning() { s.sayUnlessHeld(federation.StateRunning, "") }
 
 // sayUnlessHeld is say for what is less than what holds the lane. Callers hold lane.mu.
 func (s *sender) sayUnlessHeld(state federation.State, reason string) {
 	for _, t := range []trouble{s.wrong, s.refusal} {
 		if t.reason != "" {
-			s.say("held", t.reason, t.fix)
+			s.say(federation.StateHeld, t.reason, t.fix)
 			return
 		}
 	}
@@ -40,12 +40,12 @@ func (s *sender) sayDown() {
 // in sight until the destination says otherwise, and so does its question. Callers hold lane.mu.
 func (s *sender) sayAnnounced(again bool) {
 	switch {
-	case s.state.State == "held", s.syncing:
+	case s.state.State == federation.StateHeld, s.syncing:
 	case again:
-		s.say("starting", string(s.dest.Site)+" has not answered where to go on; it first finishes what earlier came from here, and its broker may be in the way",
+		s.say(federation.StateStarting, string(s.dest.Site)+" has not answered where to go on; it first finishes what earlier came from here, and its broker may be in the way",
 			"see the lane at the destination: cloudqueue status")
 	default:
-		s.say("starting", "the lane is announced to the destination", "")
+		s.say(federation.StateStarting, "the lane is announced to the destination", "")
 	}
 }
 
@@ -55,7 +55,7 @@ func (s *sender) sayMissing(span federation.Span) {
 	if span.Last > span.First {
 		what = fmt.Sprintf("offsets %d to %d are not in the store", span.First, span.Last)
 	}
-	s.say("held", what, "put the store's segment back from a backup, or abandon the offsets: "+voidOf(s.lane.lane, span, "corrupt"))
+	s.say(federation.StateHeld, what, "put the store's segment back from a backup, or abandon the offsets: "+voidOf(s.lane.lane, span, "corrupt"))
 }
 
 // logHeld writes a line when the lane is held for another reason than before, and when it runs again. Run calls it: no lock is held.
@@ -65,10 +65,10 @@ func (s *sender) logHeld() {
 	now := s.state
 	l.mu.Unlock()
 	switch {
-	case now.State == "held" && now.Reason != s.logged:
+	case now.State == federation.StateHeld && now.Reason != s.logged:
 		l.r.log.Warn("lane held", "lane", l.lane.String(), "peer", string(s.dest.Site), "reason", now.Reason, "fix", now.Fix)
 		s.logged = now.Reason
-	case now.State == "running" && s.logged != "":
+	case now.State == federation.StateRunning && s.logged != "":
 		l.r.log.Info("lane resumed", "lane", l.lane.String(), "peer", string(s.dest.Site))
 		s.logged = ""
 	}

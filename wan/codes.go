@@ -107,13 +107,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// words are what the peer is told: what is wrong, and behind "; " what to do there.
-func (r *refusal) words() string {
-	if r.theirs == "" {
-		return r.text
-	}
-	return r.text + "; " + r.theirs
-}
+// words are what the peer is told.
+func (r *refusal) words() string { return federation.Refusal{Why: r.text, Mend: r.theirs}.Text() }
 
 // explain turns the end of a connection or of an attempt into what an admin can act on.
 func explain(err error, us, peer federation.SiteID) (reason, fix string) {

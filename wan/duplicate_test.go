@@ -93,11 +93,11 @@ func TestANewerProcessReplacesTheLinkOfTheOlder(t *testing.T) {
 
 		// As Greet does at ams: whoever is older than the newest is fenced.
 		nyc.handler.set(func(r *recorder) {
-			r.greet = func(_ context.Context, h federation.Hello) (federation.Verdict, string) {
+			r.greet = func(_ context.Context, h federation.Hello) (federation.Verdict, federation.Refusal) {
 				if h.Epoch < 2 {
-					return federation.Fenced, "a newer process of ams is here"
+					return federation.Fenced, federation.Refusal{Why: "a newer process of ams is here"}
 				}
-				return federation.OK, ""
+				return federation.OK, federation.Refusal{}
 			}
 		})
 		successor.start(nyc.peer())

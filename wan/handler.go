@@ -10,9 +10,9 @@ import (
 // Handler takes what the peers send. The router implements it, through an adapter.
 type Handler interface {
 	// Greet decides about a peer that said hello, for every connection, at both ends. OK means that the peer's store id, birth, epoch, last LSN and boot id are
-	// durable here; any other verdict refuses the peer, which is shown the text: what is wrong and, behind "; ", what to do at the peer. It may
-	// wait for a commit; ctx bounds it.
-	Greet(ctx context.Context, hello federation.Hello) (federation.Verdict, string)
+	// durable here; any other verdict refuses the peer, which is shown why and what to do there. It may wait for a
+	// commit; ctx bounds it.
+	Greet(ctx context.Context, hello federation.Hello) (federation.Verdict, federation.Refusal)
 	// Up is called once per link, when HELLO_ACK with OK went both ways, and before any other call with this link. It must return quickly.
 	Up(link *Link)
 	// Down is called once per link that was up, after every outstanding answer was called with LinkLost and after the last Copy or Control of this

@@ -3,7 +3,6 @@ package wan
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"cloudqueue/federation"
@@ -49,12 +48,12 @@ func (e *Endpoint) checkHello(h federation.Hello, certified federation.SiteID) *
 func (e *Endpoint) greet(ctx context.Context, h federation.Hello) *refusal {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.GreetTimeout)
 	defer cancel()
-	verdict, text := e.cfg.Handler.Greet(ctx, h)
+	verdict, why := e.cfg.Handler.Greet(ctx, h)
 	if verdict == federation.OK {
 		return nil
 	}
-	r := &refusal{reason: "greet-" + verdict.String(), verdict: verdict}
-	if r.text, r.theirs, _ = strings.Cut(text, "; "); r.theirs != "" {
+	r := &refusal{reason: "greet-" + verdict.String(), verdict: verdict, text: why.Why, theirs: why.Mend}
+	if r.theirs != "" {
 		r.fix = fmt.Sprintf("the status of %s says what to type there", h.Site)
 	}
 	return r
@@ -62,9 +61,8 @@ func (e *Endpoint) greet(ctx context.Context, h federation.Hello) *refusal {
 
 // refusedBy is a refusal that the peer sent us.
 func refusedBy(ack federation.HelloAck) *refusal {
-	r := &refusal{verdict: ack.Verdict, remote: true, stopping: extended(ack.Extensions, tagStopping)}
-	r.text, r.fix, _ = strings.Cut(said(ack.Text), "; ")
-	return r
+	why := federation.ParseRefusal(said(ack.Text))
+	return &refusal{verdict: ack.Verdict, remote: true, stopping: extended(ack.Extensions, tagStopping), text: why.Why, fix: why.Mend}
 }
 
 // opening is a connection before its link: the control stream with what is read and written on it.

@@ -37,9 +37,9 @@ func TestAFencedPeerHearsWhyAndItAloneWhatToDo(t *testing.T) {
 func TestAGreetingThatTakesTooLongRefuses(t *testing.T) {
 	inWorld(t, 20*time.Millisecond, func(w *world) {
 		ams, nyc := w.site("ams", "10.0.0.1"), w.site("nyc", "10.0.0.2")
-		nyc.handler.greet = func(ctx context.Context, _ federation.Hello) (federation.Verdict, string) {
+		nyc.handler.greet = func(ctx context.Context, _ federation.Hello) (federation.Verdict, federation.Refusal) {
 			<-ctx.Done()
-			return federation.Full, "the store does not answer"
+			return federation.Full, federation.Refusal{Why: "the store does not answer"}
 		}
 		nyc.start(ams.passive())
 		ams.start(nyc.peer())

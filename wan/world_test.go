@@ -152,7 +152,7 @@ func sleep(d time.Duration) {
 type recorder struct {
 	mu       sync.Mutex
 	greeting federation.Verdict
-	greet    func(ctx context.Context, h federation.Hello) (federation.Verdict, string) // instead of greeting
+	greet    func(ctx context.Context, h federation.Hello) (federation.Verdict, federation.Refusal) // instead of greeting
 	hold     bool                                                                       // copies are not answered
 	verdict  func(c federation.Copy) federation.Verdict                                 // nil: OK
 	ending   func()                                                                     // what Down does first
@@ -165,7 +165,7 @@ type recorder struct {
 	frames   []federation.Frame
 }
 
-func (r *recorder) Greet(ctx context.Context, h federation.Hello) (federation.Verdict, string) {
+func (r *recorder) Greet(ctx context.Context, h federation.Hello) (federation.Verdict, federation.Refusal) {
 	r.mu.Lock()
 	greet, greeting := r.greet, r.greeting
 	r.hellos = append(r.hellos, h)
@@ -173,7 +173,7 @@ func (r *recorder) Greet(ctx context.Context, h federation.Hello) (federation.Ve
 	if greet != nil {
 		return greet(ctx, h)
 	}
-	return greeting, "as the test wants; do so"
+	return greeting, federation.Refusal{Why: "as the test wants", Mend: "do so"}
 }
 
 func (r *recorder) Up(l *Link) {
