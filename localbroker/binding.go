@@ -171,7 +171,10 @@ func (c *Consumer) explain(err error) {
 	var held *heldError
 	var size oversizeError
 	code, text := fault(err)
+	limit, raise, limited := explainLimit(err)
 	switch {
+	case limited:
+		c.box.set(stateHeld, limit, raise)
 	case errors.As(err, &held):
 		c.box.set(held.state, held.reason, held.fix)
 	case errors.As(err, &size):

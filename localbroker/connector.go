@@ -3,7 +3,6 @@ package localbroker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -142,6 +141,9 @@ const fixAlarm = "free memory or disk at the broker: rabbitmq-diagnostics alarms
 
 // explainConnection says why there is no connection and what to do.
 func explainConnection(err error) (reason, fix string) {
+	if reason, fix, limited := explainLimit(err); limited {
+		return reason, fix
+	}
 	code, text := fault(err)
 	switch {
 	case errors.Is(err, amqp.ErrSASL):
@@ -150,8 +152,8 @@ func explainConnection(err error) (reason, fix string) {
 		return "the broker refuses the user name or the password", "check username and password in the router's file; rabbitmqctl authenticate_user NAME"
 	case code == amqp.NotAllowed && strings.Contains(text, "vhost"):
 		return text, "check the vhost in the broker URL; rabbitmqctl list_vhosts; rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*'"
-	case code != 0:
-		return fmt.Sprintf("the broker closed the connection: %d %s", code, text), ""
+	case code != 0 && code != amqp.ConnectionForced:
+		return closedError{&amqp.Error{Code: code, Reason: text}}.Error(), "the broker's log says more: rabbitmq-diagnostics log_location"
 	}
 	return err.Error(), "check that the broker runs and that the broker URL names it: rabbitmq-diagnostics listeners"
 }

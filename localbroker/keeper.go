@@ -71,13 +71,13 @@ func (c *Consumer) serve(ctx context.Context) error {
 	}
 	asserted, err := c.assert(ctx, s)
 	if err != nil {
-		return err
+		return s.word(err)
 	}
 	a := c.attach()
 	defer c.detach(a)
 	ch, err := s.open(ctx, a)
 	if err != nil {
-		return err
+		return s.word(err)
 	}
 	defer ch.leave()
 	a.wire = ch.wire

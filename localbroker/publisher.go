@@ -78,7 +78,7 @@ func (p *Publisher) Acquire(ctx context.Context, apart bool) (incarnation uint64
 		}
 		if err != errWoken {
 			p.explain(err)
-			wait(ctx, retry.next(), p.quit)
+			wait(ctx, pauseAfter(err, &retry), p.quit)
 		}
 	}
 }

@@ -147,6 +147,14 @@ func (s *session) close(grace time.Duration) {
 	cut.Stop()
 }
 
+// word gives the broker's reason for the end of the connection, which says more than the library's error; err while there is none.
+func (s *session) word(err error) error {
+	if end := s.wire.reason(); end != nil {
+		return end
+	}
+	return err
+}
+
 // finish waits until nothing of an ended session runs any more.
 func (s *session) finish() {
 	cut := time.AfterFunc(time.Second, func() { s.wire.kill(errors.New("closed")) }) // a socket that takes nothing, not even close-ok

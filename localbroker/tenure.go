@@ -88,12 +88,12 @@ func (p *Publisher) acquire(ctx context.Context, s *session) (uint64, error) {
 	t := &tenure{publisher: p, session: s, window: newWindow(p.broker.cfg.Window)}
 	ch, err := s.open(ctx, t)
 	if err != nil {
-		return 0, err
+		return 0, s.word(err)
 	}
 	t.ch = ch
 	if err := ch.call(ctx, "take the owner lock", p.lock); err != nil {
 		ch.leave()
-		return 0, err
+		return 0, s.word(err)
 	}
 	if incarnation, ok := p.install(t); ok {
 		return incarnation, nil
@@ -133,7 +133,10 @@ func (p *Publisher) install(t *tenure) (uint64, bool) {
 // explain sets the state of a publisher that could not acquire.
 func (p *Publisher) explain(err error) {
 	code, text := fault(err)
+	limit, raise, limited := explainLimit(err)
 	switch {
+	case limited:
+		p.box.set(stateHeld, limit, raise)
 	case errors.As(err, &dialError{}):
 		reason, fix := explainConnection(err)
 		p.box.set(stateWaiting, reason, fix)

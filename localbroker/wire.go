@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"cloudqueue/localbroker/amqpwire"
 )
 
@@ -211,7 +213,8 @@ func (w *wire) observe(head amqpwire.Head, payload []byte) error {
 		w.setBlocked("")
 	case amqpwire.ConnectionClose:
 		code, text, cause, _ := amqpwire.ParseClose(args)
-		w.dropAll(closing{code: code, text: text, cause: cause, hard: true}, fmt.Errorf("the broker closed the connection: %d %s", code, text))
+		said := closedError{&amqp.Error{Code: int(code), Reason: text, Server: true}}
+		w.dropAll(closing{code: code, text: text, cause: cause, hard: true}, said)
 	}
 	return nil
 }
