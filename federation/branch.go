@@ -41,10 +41,6 @@ func (l *Ledger) Sealed(span Span, seal Epoch) {
 // Unreadable notes that the lane's own batch at n was given up: a word about n has to be believed.
 func (l *Ledger) Unreadable(n Offset) { l.unread = n }
 
-// OnlyGivenUp has the ledger believe a destination that passed offsets only where the lane gave them up: what a lost branch gave up is
-// another message now. Without it every such word is believed.
-func (l *Ledger) OnlyGivenUp(gaveUp func(Offset) bool) { l.gaveUp = gaveUp }
-
 // Continue judges the destination's word on where to go on: done, and the epoch in which the batch there was sealed, 0 for not known; asked
 // is what it had receipted when it was asked: a word may come later than a newer receipt. ReceiptTaken: go on after it.
 func (l *Ledger) Continue(done Offset, seal Epoch, lastAssigned, asked Offset) ReceiptResult {
@@ -61,7 +57,7 @@ func (l *Ledger) branch(done Offset, seal Epoch, lastAssigned Offset) ReceiptRes
 		return ReceiptAhead
 	case done <= l.receipt.Done, done == l.unread:
 		return ReceiptTaken
-	case seal == 0 && l.gaveUp != nil && !l.gaveUp(done):
+	case seal == 0 && !l.gaveUp(done):
 		return ReceiptOtherBranch
 	case seal == 0:
 		return ReceiptTaken

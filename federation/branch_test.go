@@ -44,6 +44,14 @@ func TestAWordOnABatchThatWasNotReadSinceTheStartWaitsUntilItIs(t *testing.T) {
 	wantReceipt(t, l, sealedWord(15, 6), ReceiptTaken)
 }
 
+func TestAWordOnAnOffsetThatWasPassedCountsOnlyIfTheLaneGaveItUp(t *testing.T) {
+	l := NewLedger(Membership{Destination: sampleDest, Join: 1}, nil, DestMark{}, func(n Offset) bool { return n == 14 }, start)
+	l.Sent(Span{1, 20}, 5, start)
+
+	wantReceipt(t, l, sealedWord(13, 0), ReceiptOtherBranch)
+	wantReceipt(t, l, sealedWord(14, 0), ReceiptTaken)
+}
+
 func TestALedgerRemembersTheNewestOfManyEpochs(t *testing.T) {
 	l := newLedger(1)
 	for e := Epoch(1); e <= 2*maxSealedSpans; e++ {

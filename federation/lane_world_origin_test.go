@@ -9,7 +9,7 @@ import (
 
 func (w *laneWorld) restartOrigin() {
 	w.pending = w.durable
-	w.ledger = NewLedger(w.durable.member, w.durable.receipt, w.durable.dest, start)
+	w.ledger = NewLedger(w.durable.member, w.durable.receipt, w.durable.dest, anyGivenUp, start)
 	w.opened = false
 	w.loseLink()
 }

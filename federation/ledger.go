@@ -26,10 +26,10 @@ type Ledger struct {
 	has      bool    // there is one
 	settled  Offset  // done of the last receipt that is durable
 	sent     *SpanSet
-	seals    []sealedSpan // what is known of the lane's own batches, ascending
-	unread   Offset       // an offset whose own batch nobody can read any more
-	gaveUp   func(Offset) bool
-	progress time.Time // of the last receipt that grew, or of the first send after nothing was outstanding, or of the last repair
+	seals    []sealedSpan      // what is known of the lane's own batches, ascending
+	unread   Offset            // an offset whose own batch nobody can read any more
+	gaveUp   func(Offset) bool // the lane gave this offset up for the member
+	progress time.Time         // of the last receipt that grew, or of the first send after nothing was outstanding, or of the last repair
 }
 
 // maxSentRuns bounds the gaps that refused frames leave (chosen: the frames outstanding on one stream are fewer).
@@ -39,9 +39,11 @@ const maxSentRuns = 1024
 // repairAfter is the time without progress after which a repair is due (design section 6.3).
 const repairAfter = 30 * time.Second
 
-// NewLedger makes the account of a member from what is durable: its receipt (nil: none) and the stores it was answered.
-func NewLedger(m Membership, receipt *Receipt, dest DestMark, now time.Time) *Ledger {
-	l := &Ledger{member: m, dest: dest, sent: NewSpanSet(maxSentRuns), progress: now}
+// NewLedger makes the account of a member from what is durable: its receipt (nil: none) and the stores it was answered. A destination that
+// passed an offset without a batch is believed only where gaveUp says that the lane gave it up for this member: what a lost branch gave up is
+// another message now.
+func NewLedger(m Membership, receipt *Receipt, dest DestMark, gaveUp func(Offset) bool, now time.Time) *Ledger {
+	l := &Ledger{member: m, dest: dest, gaveUp: gaveUp, sent: NewSpanSet(maxSentRuns), progress: now}
 	l.receipt.Done = m.Join - 1
 	if receipt != nil {
 		l.receipt, l.has = *receipt, true

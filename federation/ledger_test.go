@@ -18,8 +18,11 @@ var (
 )
 
 func newLedger(join Offset) *Ledger {
-	return NewLedger(Membership{Destination: sampleDest, Join: join}, nil, DestMark{}, start)
+	return NewLedger(Membership{Destination: sampleDest, Join: join}, nil, DestMark{}, anyGivenUp, start)
 }
+
+// anyGivenUp is of a lane that gave everything up.
+func anyGivenUp(Offset) bool { return true }
 
 // word is a receipt of store A with everything delivered.
 func word(join, done Offset) Receipt {
@@ -94,7 +97,7 @@ func TestLedgerRefusesReceiptsThatCannotBe(t *testing.T) {
 	wantReceipt(t, l, Receipt{Destination: sampleDest, Store: storeA, Born: bornA}, ReceiptUnbalanced)
 	wantReceipt(t, l, word(1, 101), ReceiptAhead)
 	wantReceipt(t, l, other, ReceiptNotMember)
-	wantReceipt(t, NewLedger(Membership{Destination: sampleDest}, nil, DestMark{}, start), word(1, 8), ReceiptNotMember)
+	wantReceipt(t, NewLedger(Membership{Destination: sampleDest}, nil, DestMark{}, anyGivenUp, start), word(1, 8), ReceiptNotMember)
 	if l.Done() != 0 {
 		t.Errorf("done %d after refused receipts alone", l.Done())
 	}
@@ -121,7 +124,7 @@ func TestLedgerFencesAcrossRestarts(t *testing.T) {
 	before := newLedger(1)
 	before.Ask(storeA, bornA, start)
 	before.Ask(storeB, bornB, start)
-	after := NewLedger(before.Membership(), nil, before.Dest(), start)
+	after := NewLedger(before.Membership(), nil, before.Dest(), anyGivenUp, start)
 	if got := after.Ask(storeA, bornA, start); got != AskFenced {
 		t.Errorf("the older store asks after a restart: %d, want fenced", got)
 	}
@@ -194,7 +197,7 @@ func TestRewindGoesBackToTheDestinationsDone(t *testing.T) {
 }
 
 func TestADestinationThatHasLeftIsSentNothingMoreAndKeepsNothing(t *testing.T) {
-	l := NewLedger(Membership{Destination: sampleDest, Join: 1, Leave: 10}, nil, DestMark{}, start)
+	l := NewLedger(Membership{Destination: sampleDest, Join: 1, Leave: 10}, nil, DestMark{}, anyGivenUp, start)
 	wantNext(t, l, 50, 1, true)
 	l.Sent(Span{1, 10}, 1, start)
 	wantNext(t, l, 50, 11, false)
@@ -210,7 +213,7 @@ func TestADestinationThatHasLeftIsSentNothingMoreAndKeepsNothing(t *testing.T) {
 
 func TestADestinationThatJoinsAgainIsSentWhatFollowsItsJoin(t *testing.T) {
 	earlier := word(1, 10)
-	l := NewLedger(Membership{Destination: sampleDest, Join: 31}, &earlier, DestMark{}, start)
+	l := NewLedger(Membership{Destination: sampleDest, Join: 31}, &earlier, DestMark{}, anyGivenUp, start)
 	wantNext(t, l, 50, 31, true)
 	if l.Forgettable() != 30 {
 		t.Errorf("forgettable %d, want what is before the join", l.Forgettable())

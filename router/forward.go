@@ -73,11 +73,11 @@ func newSender(l *outLane, m federation.Membership) (*sender, error) {
 	if !has {
 		known = nil
 	}
-	s.ledger = federation.NewLedger(m, known, stores, time.Now())
-	s.ledger.OnlyGivenUp(func(n federation.Offset) bool { // with lane.mu held
-		_, gaveUp := voidedFor(l.voids, s.dest, n)
-		return gaveUp
-	})
+	gaveUp := func(n federation.Offset) bool { // with lane.mu held
+		_, voided := voidedFor(l.voids, s.dest, n)
+		return voided
+	}
+	s.ledger = federation.NewLedger(m, known, stores, gaveUp, time.Now())
 	s.window = federation.NewPositionWindow(s.ledger.Done()+1, 0)
 	s.sayDown()
 	return s, nil
