@@ -7,12 +7,8 @@ import (
 )
 
 // Abandoned tells whether no destination waits for a batch that cannot be read any more: each is done with it, or it was
-// voided for each, or it is of a generation that a reseal ended. Of the zero batch, which stands for what nobody knows: whether an admin
-// voided what is missing, and nothing more of it is waited for.
+// voided for each, or it is of a generation that a reseal ended.
 func (r *Router) Abandoned(batch federation.BatchName) bool {
-	if batch == (federation.BatchName{}) {
-		return r.missingVoided()
-	}
 	r.mu.Lock()
 	l := r.out[batch.Lane]
 	r.mu.Unlock()
@@ -32,9 +28,9 @@ func (r *Router) Abandoned(batch federation.BatchName) bool {
 	return true
 }
 
-// missingVoided tells whether the store lacks offsets that were voided as corrupt, and lacks none that a destination waits for. Without such
+// MissingVoided tells whether the store lacks offsets that were voided as corrupt, and lacks none that a destination waits for. Without such
 // a void nobody has said that the loss is known.
-func (r *Router) missingVoided() bool {
+func (r *Router) MissingVoided() bool {
 	r.mu.Lock()
 	outs := values(r.out)
 	r.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"cloudqueue/federation"
 	"cloudqueue/router"
 	"cloudqueue/router/admin"
 	"cloudqueue/router/spool"
@@ -81,7 +82,7 @@ func (s service) store() admin.Store {
 	out := admin.Store{Condition: admin.Condition{State: admin.Running}, URL: s.site.cfg.Store.URL(), ID: id.Store.String(), Born: id.Born, Epoch: id.Epoch,
 		LSN: sp.LastLSN(), UsedBytes: usage.Used, QuotaBytes: usage.Quota, ReserveBytes: usage.Reserve, FreeBytes: usage.Free,
 		Segments: usage.Segments, QueuedBytes: uint64(usage.Queued)}
-	corrupt := slices.DeleteFunc(sp.Corrupt(), func(c *spool.CorruptError) bool { return s.router.Abandoned(c.Batch) })
+	corrupt := slices.DeleteFunc(sp.Corrupt(), s.abandoned)
 	for _, c := range corrupt {
 		out.Quarantined = append(out.Quarantined, c.Error())
 	}
@@ -105,6 +106,14 @@ func (s service) store() admin.Store {
 		out.Reason += "; space does not come back: " + health.Cleaning.Error()
 	}
 	return out
+}
+
+// abandoned tells whether nobody waits any more for what was lost.
+func (s service) abandoned(c *spool.CorruptError) bool {
+	if c.Batch == (federation.BatchName{}) { // segments are missing, and nobody knows what of
+		return s.router.MissingVoided()
+	}
+	return s.router.Abandoned(c.Batch)
 }
 
 // degraded is what is wrong with a store that takes everything: what is corrupt goes before what is not cleaned.
