@@ -16,7 +16,7 @@ type channel struct {
 	exchanges   map[string]bool // known to exist
 	errand      *errand         // what the broker was asked and has not answered; nil: nothing
 	busy        <-chan struct{} // closed when the broker takes more; nil: it does
-	lookAt      time.Time       // when an alarm is asked for again
+	alarmDue    time.Time       // when an alarm is asked for again
 }
 
 // brokerBusy tells whether the broker has still to answer, or to take more, before anything can be published.
@@ -43,10 +43,10 @@ const alarmLook = time.Second
 // showAlarm says what a lane waits for whose publishes are not answered, or not taken, because of an alarm of the broker. Copies may keep
 // coming meanwhile, until the window is full.
 func (l *inLane) showAlarm(now time.Time) {
-	if l.unconfirmed == 0 && l.channel.busy == nil || now.Before(l.channel.lookAt) {
+	if l.unconfirmed == 0 && l.channel.busy == nil || now.Before(l.channel.alarmDue) {
 		return
 	}
-	l.channel.lookAt = now.Add(alarmLook)
+	l.channel.alarmDue = now.Add(alarmLook)
 	if s := l.channel.pub.State(); s.State == federation.StateAlarm {
 		l.hold(s.Reason, s.Fix)
 	}

@@ -21,6 +21,7 @@ type deliverer struct {
 	commits     commitQueue
 	rate        arrivalRate
 	rest        rest
+	loggedWrong string // the reason of the contradiction that was logged last
 }
 
 // item is one offset on its way into the broker.

@@ -39,7 +39,7 @@ type inLane struct {
 	decoded     int                          // raw bytes of the held batches that are decoded
 	dropped     uint64                       // copies dropped by their offset
 	state       federation.PartState
-	unparked    trouble       // why messages wait to be parked; it holds the lane
+	parkTrouble trouble       // why messages wait to be parked; it holds the lane
 	loss        storeLoss     // of an earlier store; written by run alone
 	last        time.Time     // when an offset last ended
 	lag         time.Duration // how long ago that one was sealed, by both sites' clocks
@@ -70,8 +70,8 @@ func (l *inLane) hold(reason, fix string) { l.say(federation.StateHeld, reason, 
 // say changes what status shows; Since moves only when the state does.
 func (l *inLane) say(state federation.State, reason, fix string) {
 	l.mu.Lock()
-	if state == federation.StateRunning && l.unparked.reason != "" {
-		state, reason, fix = federation.StateHeld, l.unparked.reason, l.unparked.fix
+	if state == federation.StateRunning && l.parkTrouble.reason != "" {
+		state, reason, fix = federation.StateHeld, l.parkTrouble.reason, l.parkTrouble.fix
 	}
 	was := l.state
 	changed := was.State != state || was.Reason != reason

@@ -3,7 +3,6 @@ package router
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -101,81 +100,6 @@ func (s *sender) goTo(next federation.Offset, bytes int) {
 	}
 	s.pause, s.notBefore, s.refusal = 0, time.Time{}, trouble{}
 	s.sayRunning()
-}
-
-// goesOn tells whether what the destination has done is what this lane has sealed; otherwise nothing is sent, and it is asked again.
-// Callers hold lane.mu.
-func (s *sender) goesOn(d federation.DestState) bool {
-	if d.NextWanted == 0 {
-		return false
-	}
-	last := s.lane.durable
-	result := s.ledger.Continue(d.NextWanted-1, d.Seal, last, s.askedAfter)
-	if result == federation.ReceiptTaken {
-		s.wrong = trouble{}
-		return true
-	}
-	if s.opened = false; result == federation.ReceiptUnproven {
-		s.lookAt(d.NextWanted - 1)
-		return false
-	}
-	s.askAt = time.Now().Add(refusedAgain)
-	t := s.whyNot(result, d.NextWanted-1)
-	s.say(federation.StateHeld, t.reason, t.fix)
-	return false
-}
-
-// whyNot says what is wrong with a destination's word on done. Callers hold lane.mu.
-func (s *sender) whyNot(result federation.ReceiptResult, done federation.Offset) trouble {
-	site := s.dest.Site
-	switch result {
-	case federation.ReceiptAhead:
-		return trouble{fmt.Sprintf("%s wants offset %d next, which is not assigned yet", site, done+1), resealFix}
-	case federation.ReceiptOtherBranch:
-		return trouble{fmt.Sprintf("%s has done offset %d, and that was another message than this site has there", site, done), resealFix}
-	case federation.ReceiptBehind:
-		return trouble{fmt.Sprintf("%s has done %d, and has receipted %d", site, done, s.ledger.Done()),
-			fmt.Sprintf("the store of %s was put back to an older state: stop its router and run there: %s", site, resealCommand)}
-	}
-	return trouble{fmt.Sprintf("the receipt of %s is %s", site, result), "see the destination: cloudqueue status"}
-}
-
-// lookAt has run find out in which epoch this lane's own batch at an offset was sealed. Callers hold lane.mu.
-func (s *sender) lookAt(n federation.Offset) {
-	s.unproven = n
-	s.poke()
-}
-
-// prove reads the batch that a word of the destination is compared with, and asks for that word again. It is false while the batch cannot
-// be read: the lane is held until it can, or is given up.
-func (s *sender) prove(ctx context.Context) bool {
-	s.lane.mu.Lock()
-	n := s.unproven
-	s.lane.mu.Unlock()
-	if n == 0 {
-		return true
-	}
-	b, err := s.lane.batchAt(ctx, n)
-	s.lane.mu.Lock()
-	defer s.lane.mu.Unlock()
-	_, voided := voidedFor(s.lane.voids, s.dest, n)
-	switch {
-	case n <= s.ledger.Done(): // a later word was taken: the store may have forgotten the batch
-	case err == nil && b != nil && b.Header.First <= n:
-		s.ledger.Sealed(b.Header.Span(), b.Header.SealEpoch)
-	case voided:
-		s.ledger.Unreadable(n)
-	case err == nil && b == nil, errors.Is(err, context.Canceled):
-		return false
-	default:
-		s.sayUnread(n, b, err)
-		return false
-	}
-	s.unproven, s.askAt = 0, time.Time{}
-	if s.opened {
-		s.askReceipt(time.Now())
-	}
-	return true
 }
 
 // windowMoved takes credit. A lane whose destination asked SYNC is announced again: its journal has begun. After a SYNC_REQ it is the word on where

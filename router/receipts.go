@@ -31,7 +31,7 @@ func (s *sender) receiptCame(rc federation.Receipt) {
 		s.poke()
 	case federation.ReceiptKnown:
 	case federation.ReceiptUnproven:
-		s.lookAt(rc.Done)
+		s.readOwn(rc.Done)
 	default:
 		s.wrong, s.opened, s.askAt = s.whyNot(result, rc.Done), false, time.Time{}
 		lane.r.refused.add("receipt", result.String(), about(lane.lane, s.dest.Site), s.wrong.fix)

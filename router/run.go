@@ -32,6 +32,7 @@ func (l *inLane) work(ctx context.Context) error {
 		}
 		now := time.Now()
 		l.showAlarm(now)
+		l.logContradiction()
 		l.restWhenDone(now)
 		timer.Reset(l.nextLook())
 		if err := l.waitForNews(ctx, timer); err != nil {

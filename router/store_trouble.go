@@ -59,7 +59,7 @@ func (l *inLane) parksHeld(err error) {
 	reason, fix := FullStore(err)
 	why := trouble{"messages cannot be parked: " + reason, fix}
 	l.mu.Lock()
-	l.unparked = why
+	l.parkTrouble = why
 	l.mu.Unlock()
 	l.hold(why.reason, why.fix)
 }
@@ -67,8 +67,8 @@ func (l *inLane) parksHeld(err error) {
 // parksTaken ends that.
 func (l *inLane) parksTaken() {
 	l.mu.Lock()
-	held := l.unparked.reason != ""
-	l.unparked = trouble{}
+	held := l.parkTrouble.reason != ""
+	l.parkTrouble = trouble{}
 	l.mu.Unlock()
 	if held {
 		l.say(federation.StateRunning, "", "")
