@@ -33,27 +33,6 @@ func writeHead(w io.Writer, s *admin.Status) {
 	fmt.Fprintf(w, "site %s of %s, up %s, %s: %s\n", s.Site, s.Federation, ago(s.At, s.Router.Started), s.Router.Version, verdict)
 }
 
-// maxProblems is how many problems are told in full (chosen: a screen of 50 lines). The tables below show every part with its state.
-const maxProblems = 20
-
-// writeProblems uses paragraphs: reasons and mends are sentences, and a table would cut them. One cause may hold a thousand lanes.
-func writeProblems(w io.Writer, s *admin.Status) {
-	problems := s.Problems()
-	for _, p := range problems[:min(len(problems), maxProblems)] {
-		fmt.Fprintf(w, "\n! %s: %s for %s", printable(p.Part), p.State, ago(s.At, p.Since))
-		if p.Reason != "" {
-			fmt.Fprintf(w, ": %s", paragraph(p.Reason))
-		}
-		fmt.Fprintln(w)
-		if p.Fix != "" {
-			fmt.Fprintf(w, "  to do: %s\n", printable(p.Fix))
-		}
-	}
-	if more := len(problems) - maxProblems; more > 0 {
-		fmt.Fprintf(w, "\n! and %s more: cloudqueue status -o json\n", count(more, "part"))
-	}
-}
-
 func outLanes(s *admin.Status) *grid {
 	g := newGrid("LANE", "TO", "VIA", "STATE", ">SINCE", ">ASSIGNED", ">SENT", ">RECEIPTED", ">BACKLOG", ">BYTES", ">LAG", ">IN/S", ">OUT/S", ">DRAINED IN", "GENERATION")
 	for _, l := range s.Out {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func aStatus() *admin.Status {
 		Out: []admin.OutLane{{Condition: well, Lane: "ams/orders", Generation: 1764534000000, Class: "urgent", LastAssigned: 1_000_000, InPerSecond: 417, StoredMessages: 120_000, StoredBytes: 30 << 20,
 			Destinations: []admin.OutDestination{
 				{Condition: well, Destination: "nyc", NextHop: "nyc", Join: 1, Sent: 1_000_000, Receipted: 1_000_000, OutPerSecond: 416.3},
-				{Condition: admin.Condition{State: admin.Waiting, Reason: "link sin is down", Since: at.Add(-40 * time.Minute)}, Destination: "sin", NextHop: "sin", Join: 1, Sent: 880_100, Receipted: 880_000,
+				{Condition: admin.Condition{State: admin.Waiting, Reason: "no link to sin: see link sin", Since: at.Add(-40 * time.Minute)}, Destination: "sin", NextHop: "sin", Join: 1, Sent: 880_100, Receipted: 880_000,
 					BacklogMessages: 120_000, BacklogBytes: 30 << 20, LagSeconds: 2400, DrainSeconds: -1},
 			}}},
 		In: []admin.InLane{{Condition: admin.Condition{State: admin.Held, Reason: "exchange audit is missing", Since: at.Add(-5 * time.Minute), Fix: "declare the exchange audit (topic)"}, Lane: "nyc/audit",
@@ -74,15 +75,57 @@ func TestStatusEndsWithCode0WhenNothingNeedsAPerson(t *testing.T) {
 
 func TestStatusTellsTwentyProblemsInFullAndCountsTheOthers(t *testing.T) {
 	s := aStatus()
-	for range 1000 {
-		s.In = append(s.In, s.In[0])
+	for i := range 1000 {
+		lane := s.In[0]
+		lane.Reason = fmt.Sprintf("exchange %d is missing", i)
+		s.In = append(s.In, lane)
 	}
 	router := &fakeRouter{status: s}
 	got := cloudqueue(t, "status", "--socket", router.serve(t))
 	if n := strings.Count(got.out, "to do: declare the exchange audit"); n >= 20 {
 		t.Errorf("%d lanes are told in full", n)
 	}
-	got.want(t, exitNo, "TO LOOK AT: 1005 parts", "! broker: held", "! and 985 parts more: cloudqueue status", "-o json")
+	got.want(t, exitNo, "TO LOOK AT: 1005 parts", "! broker: held", "! and 984 parts more: cloudqueue status", "-o json")
+}
+
+func TestStatusTellsOfPartsWithOneCauseOnce(t *testing.T) {
+	s := aStatus()
+	down := admin.Condition{State: admin.Down, Reason: "connection refused", Since: s.At.Add(-time.Hour), Fix: "start the broker"}
+	s.Broker.Condition, s.Broker.Connections[0].Condition, s.Broker.Connections[1].Condition = down, down, down
+	s.Broker.Connections[1].Since = s.At.Add(-2 * time.Hour)
+	waits := admin.Condition{State: admin.Waiting, Reason: "no connection to the broker", Since: s.At.Add(-time.Hour)}
+	s.Broker.Publishers[0].Condition, s.Out[0].Condition = waits, waits
+	for i := range 1000 {
+		lane := s.In[0]
+		lane.Lane, lane.State, lane.Reason, lane.Fix = fmt.Sprintf("nyc/r%d", i), admin.Held, "no publishing channel: no connection to the broker", ""
+		s.In = append(s.In, lane)
+	}
+	router := &fakeRouter{status: s}
+
+	got := cloudqueue(t, "status", "--socket", router.serve(t))
+
+	want := `
+! broker, broker connection consuming, broker connection publishing: down for 2h0m: connection refused
+  to do: start the broker
+  held by it: publisher cq.owner.ams.0, lane ams/orders, lane nyc/r0 → ams, lane nyc/r1 → ams, lane nyc/r2 → ams and 997 more
+
+! link sin: down for 40m0s: no answer from sin.example.net:7443
+  held by it: lane ams/orders → sin
+
+! lane nyc/audit → ams: held for 5m0s: exchange audit is missing
+  to do: declare the exchange audit (topic)
+
+! parking: held for 6m0s`
+	if _, problems, _ := strings.Cut(got.out, "parked\n"); !strings.HasPrefix(problems, want) {
+		t.Errorf("got %.1500s", got.out)
+	}
+	got.want(t, exitNo, "TO LOOK AT: 1009 parts")
+}
+
+func TestStatusShowsAPartWhoseCauseHasNoEntry(t *testing.T) {
+	s := aStatus()
+	s.Links = s.Links[:1] // a link that is gone from the topology has no line
+	cloudqueue(t, "status", "--socket", (&fakeRouter{status: s}).serve(t)).want(t, exitNo, "! lane ams/orders → sin: waiting for 40m0s: no link to sin: see link sin")
 }
 
 func TestStatusKeepsWhatCameFromOutsideFromDrivingTheTerminal(t *testing.T) {
