@@ -188,6 +188,9 @@ func TestAPeerThatReadsNoCopiesIsShownAsStalledAndTakesBoundedMemory(t *testing.
 		if s.State != StateStalled || !strings.Contains(s.Reason, "wait for ams") || s.Unanswered != uint64(accepted) {
 			t.Errorf("%s, %q, %d unanswered of %d", s.State, s.Reason, s.Unanswered, accepted)
 		}
+		if s.Fix != "see the lanes that the link carries; cloudqueue status at ams says what holds them there" {
+			t.Errorf("to do: %q", s.Fix)
+		}
 		link.Close("test")
 		sleep(time.Second)
 	})
