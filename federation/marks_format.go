@@ -117,8 +117,8 @@ func (r *reader) counters() Counters {
 //	   1       var    8            var           16      8      8       8      8      8      56            u16 + ≤ 1024
 //
 // Done may be join − 1: nothing is finished yet. Seal is the epoch in which the batch with done was sealed, 0 when the destination does not
-// know it: an origin whose own batch there has another one was put back to an older state. What the counters say is checked by Ledger.Accept, not here: a receipt
-// is somebody else's word. (docs/design.md sections 6.3 and 13.)
+// know it: an origin whose own batch there has another one was put back to an older state. What the counters say is checked by
+// Ledger.Accept, not here: a receipt is somebody else's word. (docs/design.md sections 6.3 and 13.)
 
 // Encode gives the mark's value, which is also the RECEIPT frame's payload.
 func (r Receipt) Encode() []byte {

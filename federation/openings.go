@@ -41,7 +41,14 @@ func WentOnFrom(openings []Opening, epoch Epoch, last LSN) bool {
 	return len(openings) >= MaxOpenings && epoch < openings[0].Epoch
 }
 
-// OPENINGS: version u8, n u8 × {epoch u64, last LSN u64}, TLVs. n ≤ MaxOpenings; epochs ascend, LSNs do not descend.
+// OPENINGS:
+//
+//	 ┌───────┬────┬─────────────────────┬──────┐
+//	 │ ver 1 │ n  │ n × {epoch, last}   │ TLVs │
+//	 └───────┴────┴─────────────────────┴──────┘
+//	   1       1    n × 16
+//
+// n ≤ MaxOpenings; epochs ascend, LSNs do not descend: a reader refuses what is otherwise. (docs/design.md section 5, decisions D49.)
 
 // Encode gives the mark's value.
 func (m OpeningsMark) Encode() []byte {

@@ -59,10 +59,20 @@ type VoidMark struct {
 type Void struct {
 	Span         Span
 	Destinations []Destination // empty: all
-	Reason       string        // corrupt, detach, recovery
+	Reason       string        // of VoidReasons
 	Who          string
 	At           time.Time
 }
+
+// Reasons of a void.
+const (
+	VoidCorrupt  = "corrupt"  // the store cannot read it any more
+	VoidDetach   = "detach"   // the destination is to get it no more
+	VoidRecovery = "recovery" // a reseal numbered it again
+)
+
+// VoidReasons are the reasons that an admin may give.
+func VoidReasons() []string { return []string{VoidCorrupt, VoidDetach, VoidRecovery} }
 
 // OwnerMark is the highest index of an owner lock that this site ever used.
 type OwnerMark struct {

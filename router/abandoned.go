@@ -50,7 +50,7 @@ func (r *Router) MissingVoided() bool {
 func (l *outLane) missingVoidLocked() bool {
 	return slices.ContainsFunc(l.voids, func(v federation.Void) bool {
 		_, missing := l.r.cfg.Spool.Missing(l.lane, l.mark.Generation, v.Span)
-		return missing && v.Reason == "corrupt"
+		return missing && v.Reason == federation.VoidCorrupt
 	})
 }
 

@@ -205,7 +205,7 @@ func TestADestinationThatPassedWhatThisLaneNeverGaveUpIsOfAnotherBranch(t *testi
 			t.Errorf("lane %+v, receipted to %d, sent %v", got.Condition, got.Receipted, l.sent())
 		}
 
-		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 1, Last: 1, Reason: "poison", Who: "test"}); err != nil {
+		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 1, Last: 1, Reason: federation.VoidDetach, Who: "test"}); err != nil {
 			t.Fatal(err)
 		}
 		s.word(l, 2, 0)

@@ -359,3 +359,9 @@ func (plainProperties) Deliver(_ []byte, e DeliveryEdit) ([]byte, error) {
 	}
 	return nil, nil
 }
+
+func (l *outLane) generation() federation.Generation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mark.Generation
+}

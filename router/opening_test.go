@@ -81,7 +81,7 @@ func TestABatchThatCannotBeReadHoldsNothingOnceALaterWordWasTaken(t *testing.T) 
 			t.Fatalf("lane %+v, want held: its batch is not readable", got.Condition)
 		}
 
-		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 2, Last: 2, Reason: "poison", Who: "test"}); err != nil {
+		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 2, Last: 2, Reason: federation.VoidDetach, Who: "test"}); err != nil {
 			t.Fatal(err)
 		}
 		s.receipt(l, 2, 0)

@@ -126,12 +126,6 @@ func (l *outLane) voidsAboveLocked(at federation.Offset) bool {
 	return slices.ContainsFunc(l.voids, func(v federation.Void) bool { return v.Span.Last >= at })
 }
 
-func (l *outLane) generation() federation.Generation {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.mark.Generation
-}
-
 // destinations are those that a batch sealed now is for.
 func (l *outLane) destinations() []federation.Destination {
 	l.mu.Lock()

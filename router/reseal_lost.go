@@ -77,10 +77,10 @@ func (l *lost) refusal(lane federation.Lane, gen federation.Generation) error {
 func givenUp(before []federation.Void, spans []federation.Span, rest federation.Span, who string) []federation.Void {
 	voids := slices.Clone(before)
 	for _, s := range spans {
-		voids = append(voids, federation.Void{Span: s, Reason: "corrupt", Who: who, At: time.Now()})
+		voids = append(voids, federation.Void{Span: s, Reason: federation.VoidCorrupt, Who: who, At: time.Now()})
 	}
 	if len(voids) >= federation.MaxVoids {
 		voids = voids[:0]
 	}
-	return append(voids, federation.Void{Span: rest, Reason: "recovery", Who: who, At: time.Now()})
+	return append(voids, federation.Void{Span: rest, Reason: federation.VoidRecovery, Who: who, At: time.Now()})
 }

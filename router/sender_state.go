@@ -55,7 +55,7 @@ func (s *sender) sayMissing(span federation.Span) {
 	if span.Last > span.First {
 		what = fmt.Sprintf("offsets %d to %d are not in the store", span.First, span.Last)
 	}
-	s.say(federation.StateHeld, what, "put the store's segment back from a backup, or abandon the offsets: "+voidOf(s.lane.lane, span, "corrupt"))
+	s.say(federation.StateHeld, what, "put the store's segment back from a backup, or abandon the offsets: "+voidOf(s.lane.lane, span, federation.VoidCorrupt))
 }
 
 // logHeld writes a line when the lane is held for another reason than before, and when it runs again. Run calls it: no lock is held.

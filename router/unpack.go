@@ -58,7 +58,7 @@ func (l *inLane) decode(a *arrival) bool {
 func (l *inLane) cannotOpen(a *arrival, err error) {
 	v, origin, span := verdictOn(err), string(l.key.lane.Origin), a.batch.Header.Span()
 	l.r.log.Debug("batch cannot be opened", "lane", l.key.lane.String(), "first", uint64(span.First), "err", err)
-	fix := "see the batch at the origin, or abandon it at the origin: " + voidOf(l.key.lane, span, "corrupt")
+	fix := "see the batch at the origin, or abandon it at the origin: " + voidOf(l.key.lane, span, federation.VoidCorrupt)
 	if v != federation.Corrupt {
 		fix = "update the router of this site"
 	}

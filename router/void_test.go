@@ -21,7 +21,7 @@ func TestADestinationHearsOfAVoidWithoutAsking(t *testing.T) {
 		s.publish("b")
 		time.Sleep(time.Second)
 
-		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 1, Last: 1, Reason: "poison", Who: "test"}); err != nil {
+		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 1, Last: 1, Reason: federation.VoidDetach, Who: "test"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -58,7 +58,7 @@ func TestAHeldCopyThatIsVoidedIsPassedAndAnswered(t *testing.T) {
 func TestTheLastVoidOfALaneIsRefusedWithWords(t *testing.T) {
 	inStory(t, func(t *testing.T, s *story) {
 		s.publish("a")
-		q := admin.VoidRequest{Lane: "ams/orders", First: 1, Last: 1, Reason: "poison", Who: "test"}
+		q := admin.VoidRequest{Lane: "ams/orders", First: 1, Last: 1, Reason: federation.VoidDetach, Who: "test"}
 		for range federation.MaxVoids {
 			if _, err := s.router.Void(t.Context(), q); err != nil {
 				t.Fatal(err)
@@ -89,7 +89,7 @@ func TestACorruptBatchIsAbandonedWhenItIsVoided(t *testing.T) {
 			t.Fatalf("corrupt: %v", corrupt)
 		}
 
-		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 2, Last: 2, Reason: "corrupt", Who: "test"}); err != nil {
+		if _, err := s.router.Void(t.Context(), admin.VoidRequest{Lane: "ams/orders", First: 2, Last: 2, Reason: federation.VoidCorrupt, Who: "test"}); err != nil {
 			t.Fatal(err)
 		}
 

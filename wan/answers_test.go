@@ -171,3 +171,9 @@ func TestAnswersBehindAFrameThatWaitsForLongTakeNoMemory(t *testing.T) {
 		t.Errorf("got %+v", acks)
 	}
 }
+
+func (p *pending) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting)
+}

@@ -108,9 +108,3 @@ func (p *pending) lose() []settled {
 	clear(p.waiting)
 	return all
 }
-
-func (p *pending) count() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.waiting)
-}

@@ -153,9 +153,9 @@ type recorder struct {
 	mu       sync.Mutex
 	greeting federation.Verdict
 	greet    func(ctx context.Context, h federation.Hello) (federation.Verdict, federation.Refusal) // instead of greeting
-	hold     bool                                                                       // copies are not answered
-	verdict  func(c federation.Copy) federation.Verdict                                 // nil: OK
-	ending   func()                                                                     // what Down does first
+	hold     bool                                                                                   // copies are not answered
+	verdict  func(c federation.Copy) federation.Verdict                                             // nil: OK
+	ending   func()                                                                                 // what Down does first
 	events   []string
 	hellos   []federation.Hello
 	ups      []*Link

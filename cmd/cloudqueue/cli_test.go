@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,7 +98,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 		}
 	}
 	visit(nil, nil)
-	for _, name := range sortedKeys(commands) {
+	for _, name := range slices.Sorted(maps.Keys(commands)) {
 		if name != "completion" && name != "help" {
 			visit([]string{name}, commands[name])
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"time"
 
@@ -130,5 +129,3 @@ func writeListing(w io.Writer, l *storeListing, segments bool) {
 	}
 	g.section(w, "CORRUPT")
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +55,7 @@ Without --yes it only says what would be abandoned, and ends with code 4.`,
 		},
 	}
 	c.Flags().StringVar(&request.Reason, "reason", "", "corrupt, detach or recovery")
-	complete(c, "reason", sortedKeys(voidReasons)...)
+	complete(c, "reason", federation.VoidReasons()...)
 	c.Flags().StringSliceVar(&request.Destinations, "to", nil, "only for these destinations (default: all)")
 	c.Flags().Uint64Var((*uint64)(&request.Generation), "generation", 0, "the lane's generation (default: the present one)")
 	c.Flags().BoolVar(&corrupt, "corrupt", false, "what is corrupt in the store itself")
@@ -139,10 +140,8 @@ func parseSpan(text string) (federation.Span, error) {
 	return federation.Span{First: federation.Offset(from), Last: federation.Offset(to)}, nil
 }
 
-var voidReasons = map[string]bool{"corrupt": true, "detach": true, "recovery": true}
-
 func (a *app) void(ctx context.Context, request admin.VoidRequest) error {
-	if !voidReasons[request.Reason] {
+	if !slices.Contains(federation.VoidReasons(), request.Reason) {
 		return fail(exitUsage, "add --reason corrupt, --reason detach or --reason recovery", "%q is not a reason to void", request.Reason)
 	}
 	result, err := ask(ctx, a, func(ctx context.Context, r *admin.Client) (*admin.VoidResult, error) { return r.Void(ctx, request) })
