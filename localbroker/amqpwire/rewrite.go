@@ -24,7 +24,8 @@ type Edit struct {
 
 // IsLocal tells whether a header is the source broker's bookkeeping, which must not reach another broker: a foreign
 // x-death makes a broker's cycle check drop the message silently, counts and offsets of the source's queue would be
-// taken for the destination's. One of another type than brokers write (kind) is the publisher's own and passes.
+// taken for the destination's. One of another type than brokers write (kind) is the publisher's own and passes: RabbitMQ
+// ignores an x-death that is text (embedded/testdata/conformance/lifetime.txt).
 func IsLocal(name string, kind byte) bool {
 	switch name {
 	case "x-death":
