@@ -12,6 +12,7 @@ const (
 	resealCommand = "cloudqueue spool reseal --why REASON --yes"
 	newIDCommand  = "cloudqueue spool new-id"
 	voidCommand   = "cloudqueue spool void LANE FIRST-LAST --reason corrupt --yes"
+	detachCommand = "cloudqueue spool void LANE FIRST-LAST --reason detach --to SITE --yes"
 )
 
 // resealFix is for the site whose store is older than what others have seen of it.

@@ -11,7 +11,7 @@ import (
 func StoreTrouble(place string, h spool.Health) (reason, fix string) {
 	switch {
 	case errors.Is(h.Err, spool.ErrNoSpace):
-		return "the disk of " + place + " has no space left, nor is anything set aside: nothing becomes durable (" + h.Err.Error() + ")", spool.FreeSpace(place)
+		return "the disk of " + place + " has no space left, nor is anything set aside: nothing becomes durable (" + h.Err.Error() + ")", (&spool.DiskFullError{Place: place}).Fix()
 	case h.Err != nil:
 		return "the store does not answer: " + h.Err.Error(), "repair the store in " + place + "; the messages wait in the broker"
 	case !h.Writing.IsZero():
@@ -27,7 +27,7 @@ func FullStore(err error) (reason, fix string) {
 	case errors.As(err, &disk):
 		return disk.Error(), disk.Fix()
 	case errors.Is(err, spool.ErrLaneFull):
-		return err.Error(), "let the destination that is behind catch up, abandon it (cloudqueue spool void LANE FIRST-LAST --reason detach --to SITE --yes), or raise store.lane-quota; other lanes go on"
+		return err.Error(), "let the destination that is behind catch up, abandon it (" + detachCommand + "), or raise store.lane-quota; other lanes go on"
 	}
 	reason = err.Error()
 	if err == spool.ErrFull { // not the parking

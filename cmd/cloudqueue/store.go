@@ -55,15 +55,11 @@ func (a *app) findOwnStore(ctx context.Context, url string) (storePlace, error) 
 
 // checkHome refuses a store of another site with spool.ErrOtherHome.
 func (p storePlace) checkHome(ctx context.Context) error {
-	segments, err := localdir.Open(p.dir)
-	if err != nil {
-		return err
-	}
-	id, err := segments.Identify(ctx)
+	segments, err := site.OpenHome(ctx, p.dir, p.home)
 	if err == nil {
-		err = id.CheckHome(p.home)
+		err = segments.Close()
 	}
-	if err := errors.Join(err, segments.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("store %s: %w", p.dir, err)
 	}
 	return nil

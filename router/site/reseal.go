@@ -51,7 +51,7 @@ func resealing(cfg *Config, log *slog.Logger) spool.Config {
 }
 
 func resealDry(ctx context.Context, cfg *Config, q router.ResealRequest, log *slog.Logger) (*router.ResealResult, error) {
-	dir, err := openHome(ctx, cfg)
+	dir, err := OpenHome(ctx, cfg.Store.Dir, cfg.Home())
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", cfg.Store.Dir, err)
 	}

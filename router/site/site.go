@@ -59,7 +59,7 @@ func Open(ctx context.Context, cfg *Config, version string, log *slog.Logger) (*
 }
 
 func (s *Site) openStore(ctx context.Context, cfg spool.Config) error {
-	dir, err := openHome(ctx, s.cfg)
+	dir, err := OpenHome(ctx, s.cfg.Store.Dir, s.cfg.Home())
 	if err != nil {
 		return fmt.Errorf("store %s: %w", s.cfg.Store.Dir, err)
 	}

@@ -29,15 +29,12 @@ func (e *DiskFullError) Error() string {
 }
 
 // Fix says what helps.
-func (e *DiskFullError) Fix() string { return FreeSpace(e.Place) }
+func (e *DiskFullError) Fix() string {
+	return "free space on the disk of " + e.Place + ": it goes on by itself"
+}
 
 // Is tells that it is an ErrFull.
 func (e *DiskFullError) Is(target error) bool { return target == ErrFull }
-
-// FreeSpace is what helps a store whose disk is full.
-func FreeSpace(place string) string {
-	return "free space on the disk of " + place + ": it goes on by itself"
-}
 
 // CorruptError says what is not as it was written; Fix says what to do. It wraps federation.ErrCorrupt. Nothing of it is ever served.
 type CorruptError struct {
@@ -81,16 +78,21 @@ func (e *CorruptError) Error() string {
 
 // Fix says what the admin can do.
 func (e *CorruptError) Fix() string {
-	switch {
+	const abandonStretch = "with the router stopped, abandon the stretch: cloudqueue spool void --corrupt --why REASON --yes"
+	abandon := abandonStretch + "; until then lanes stop where something is missing"
+	switch first := e.Batch.First; {
 	case e.Count > 0:
-		first := uint64(e.Batch.First)
-		return fmt.Sprintf("put the segment back from a backup, or abandon the offsets: cloudqueue spool void %s %d-%d --reason corrupt --yes", e.Batch.Lane, first, first+uint64(e.Count)-1)
+		abandon = abandonOffsets(e.Batch.Lane, fmt.Sprintf("%d-%d", first, first+federation.Offset(e.Count)-1))
 	case e.Batch.Lane != (federation.Lane{}):
-		return fmt.Sprintf("put the segment back from a backup, or abandon the offsets: cloudqueue spool void %s FIRST-LAST --reason corrupt --yes", e.Batch.Lane)
+		abandon = abandonOffsets(e.Batch.Lane, "FIRST-LAST")
 	case e.Marks:
-		return "put the segment back from a backup, or, with the router stopped, abandon the stretch: cloudqueue spool void --corrupt --why REASON --yes, then cloudqueue spool new-id"
+		abandon = abandonStretch + ", then cloudqueue spool new-id"
 	}
-	return "put the segment back from a backup, or, with the router stopped, abandon the stretch: cloudqueue spool void --corrupt --why REASON --yes; until then lanes stop where something is missing"
+	return "put the segment back from a backup, or " + abandon
+}
+
+func abandonOffsets(lane federation.Lane, span string) string {
+	return fmt.Sprintf("abandon the offsets: cloudqueue spool void %s %s --reason %s --yes", lane, span, federation.VoidCorrupt)
 }
 
 // Unwrap gives federation.ErrCorrupt.
