@@ -38,11 +38,18 @@ func (g givenFlags) retype(out *strings.Builder, line string) {
 	out.WriteString(line[done:])
 }
 
-// sameSite tells whether a command is meant for the router of this call: it names no store, router's file or other site. Only init
-// needs the router's file for a store that is named: it writes the site into it.
+// sameSite tells whether a command is meant for the router of this call.
 func sameSite(before, command, after string) bool {
-	words := (after + ";")[:strings.IndexAny(after+";", ";\n")]
-	return !elsewhere.MatchString(before) && !strings.HasPrefix(after, " at ") && (strings.HasSuffix(command, " init") || !strings.Contains(words, "file://")) && !strings.HasPrefix(after, " --config ")
+	switch words, _, _ := strings.Cut(after, ";"); {
+	case elsewhere.MatchString(before), strings.HasPrefix(after, " at "): // at another site
+		return false
+	case strings.HasPrefix(after, " --config "): // it says whose it is
+		return false
+	case strings.HasSuffix(command, " init"): // also of a store that is named: the router's site is written into it
+		return true
+	default:
+		return !strings.Contains(words, "file://") // a store that is named is no router's
+	}
 }
 
 // givenFlags are the flags of this call that name a router; empty ones were not given.
