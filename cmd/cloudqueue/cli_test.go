@@ -277,7 +277,8 @@ func TestResealDoesNothingWithoutYes(t *testing.T) {
 	if after := cloudqueue(t, "spool", "ls", "-c", file, "--segments").out; free.ReplaceAllString(after, "") != free.ReplaceAllString(before, "") {
 		t.Errorf("the dry run changed the store from\n%sto\n%s", before, after)
 	}
-	cloudqueue(t, "spool", "reseal", "--why", "restored", "--yes", "-c", file).want(t, exitOK, "ams/orders", "1764534000000")
+	cloudqueue(t, "spool", "reseal", "--why", "restored", "--yes", "-c", file).want(t, exitOK, "ams/orders", "1764534000000",
+		"done: the store has another id, 4 messages of 1 lane sealed again; next: start the router: cloudqueue router --config "+file+"\n")
 	sealed := cloudqueue(t, "spool", "cat", "ams/orders", "-c", file).out // of the latest generation
 	if lines := strings.Split(strings.TrimSpace(sealed), "\n"); len(lines) != 4 || !strings.HasPrefix(lines[0], "1  ") || !strings.HasSuffix(lines[0], "duplicate") {
 		t.Errorf("the four without a receipt were not sealed again from 1, flagged:\n%s", sealed)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -17,12 +18,12 @@ func (a *app) spoolReseal() *cobra.Command {
 		Use:   "reseal",
 		Short: "After a store was put back: seal what has no receipt again, under a new generation, flagged",
 		Long: `Use it when status says "store rewound" (the store is older than what a peer has seen of it: a backup or a snapshot was
-put back), or "store cloned" (two routers run on copies of one store: use it on the copy). The store gets another id. What its lanes hold without a receipt is sealed again
-under a new generation, flagged, because nobody knows what of it was delivered; as a destination it begins where the
-origins say. The router must be stopped.
+put back), or "store cloned" (two routers run on copies of one store: use it on the copy). The store gets another id.
+What its lanes hold without a receipt is sealed again under a new generation, flagged, because nobody knows what of it
+was delivered; as a destination it begins where the origins say. The router must be stopped.
 
-Messages without a receipt that cannot be read stop it, and nothing is done. With --void they are abandoned for ever: the audit
-keeps who, why and which.
+Messages without a receipt that cannot be read stop it, and nothing is done. With --void they are abandoned for ever:
+the audit keeps who, why and which.
 
 Without --yes it only says what would be sealed again, and ends with code 4.`,
 		Example: `  cloudqueue spool reseal --why 'disk restored from the backup of Monday'
@@ -51,12 +52,18 @@ Without --yes it only says what would be sealed again, and ends with code 4.`,
 }
 
 func (a *app) showReseal(result *router.ResealResult) error {
-	if err := a.print(result, func(w io.Writer) {
+	if err := a.printFixes(result, func(w io.Writer) {
+		messages := 0
 		g := newGrid("LANE", ">GENERATION", ">NEW GENERATION", ">MESSAGES", "ABANDONED")
 		for _, l := range result.Lanes {
 			g.add(l.Lane, l.Old, l.Generation, l.Messages, orDash(strings.Join(l.Voided, ", ")))
+			messages += int(l.Messages)
 		}
 		g.write(w)
+		if result.Durable {
+			fmt.Fprintf(w, "\ndone: the store has another id, %s of %s sealed again; next: start the router: cloudqueue router\n",
+				count(messages, "message"), count(len(result.Lanes), "lane"))
+		}
 	}); err != nil {
 		return err
 	}
