@@ -1,13 +1,10 @@
 package localbroker_test
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,13 +20,7 @@ func deadly(key string) federation.Message {
 // acquireApart waits for a channel on the publisher's own connection.
 func (w *world) acquireApart(p *localbroker.Publisher) uint64 {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Minute)
-	defer cancel()
-	incarnation, err := p.Acquire(ctx, true)
-	if err != nil {
-		w.t.Fatalf("acquire apart: %v; the publisher says %+v", err, p.State())
-	}
-	return incarnation
+	return w.acquireOn(p, true)
 }
 
 // connections are the names of ours that the broker has.
@@ -110,32 +101,6 @@ func TestAPublisherComesBackToTheSharedConnectionAndEndsItsOwn(t *testing.T) {
 		if diff := cmp.Diff([]string{"consuming", "publishing"}, w.connections()); diff != "" {
 			t.Error(diff)
 		}
-	})
-}
-
-func TestAPublisherApartHoldsItsOwnerLockUntilItIsClosed(t *testing.T) {
-	inWorld(t, nil, func(w *world) {
-		p, _ := w.publishing()
-		w.acquireApart(p)
-		other, err := localbroker.New(localbroker.Config{URL: "amqp://broker/", Site: "ams", Dial: w.dial})
-		must(t, err)
-		ctx, stop := context.WithCancel(w.ctx)
-		ran := make(chan error, 1)
-		go func() { ran <- other.Run(ctx) }()
-		q := other.Publisher(0)
-		short, cancel := context.WithTimeout(w.ctx, time.Minute)
-		defer cancel()
-
-		if _, err := q.Acquire(short, true); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		if state := w.state(q, "waiting"); !strings.Contains(state.Reason, "cq.owner.ams.0") {
-			t.Errorf("%+v", state)
-		}
-		must(t, p.Close(w.ctx))
-		w.acquireApart(q)
-		stop()
-		<-ran
 	})
 }
 

@@ -135,11 +135,16 @@ func (w *world) nothing(c *localbroker.Consumer, d time.Duration) {
 
 func (w *world) acquire(p *localbroker.Publisher) uint64 {
 	w.t.Helper()
+	return w.acquireOn(p, false)
+}
+
+func (w *world) acquireOn(p *localbroker.Publisher, apart bool) uint64 {
+	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, 2*time.Minute)
 	defer cancel()
-	incarnation, err := p.Acquire(ctx, false)
+	incarnation, err := p.Acquire(ctx, apart)
 	if err != nil {
-		w.t.Fatalf("acquire: %v; the publisher says %+v", err, p.State())
+		w.t.Fatalf("acquire, apart %v: %v; the publisher says %+v", apart, err, p.State())
 	}
 	return incarnation
 }

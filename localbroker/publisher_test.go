@@ -262,69 +262,6 @@ func TestWhatWaitsForTheSocketWhenTheConnectionIsLostIsUnknownAndWhatComesLaterI
 	})
 }
 
-func TestOwnerLockIsWaitedFor(t *testing.T) {
-	inWorld(t, nil, func(w *world) {
-		// given another router's publisher that holds the lock
-		p, incarnation := w.publishing()
-		other, err := localbroker.New(localbroker.Config{URL: "amqp://broker/", Site: "ams", Dial: w.dial})
-		must(t, err)
-		ctx, stop := context.WithCancel(w.ctx)
-		ran := make(chan error, 1)
-		go func() { ran <- other.Run(ctx) }()
-		q := other.Publisher(0)
-		short, cancel := context.WithTimeout(w.ctx, time.Minute)
-		defer cancel()
-		// when it is acquired again, it is waited for, and said so
-		if _, err := q.Acquire(short, false); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		if state := w.state(q, "waiting"); !strings.Contains(state.Reason, "cq.owner.ams.0") {
-			t.Fatalf("%+v", state)
-		}
-		// another index is free
-		w.acquire(other.Publisher(1))
-		// and it is free as soon as the first one is closed
-		var o outcomes
-		p.Publish(w.ctx, incarnation, message("", "q", "last of the first"), o.of("last"))
-		must(t, p.Close(w.ctx))
-		w.acquire(q)
-		if got := o.get("last"); got.Kind != federation.Confirmed {
-			t.Fatalf("%+v", got)
-		}
-		stop()
-		<-ran
-	})
-}
-
-func TestLostLockEndsTheIncarnation(t *testing.T) {
-	inWorld(t, nil, func(w *world) {
-		p, incarnation := w.publishing()
-		_, err := w.service().QueueDelete("cq.owner.ams.0", false, false, false)
-		must(t, err)
-		synctest.Wait()
-		var o outcomes
-		err = p.Publish(w.ctx, incarnation, message("", "q", "1"), o.of("1"))
-		synctest.Wait()
-		if err != localbroker.ErrIncarnationOver || len(o.kinds()) != 0 || len(w.bodies("q")) != 0 {
-			t.Fatalf("%v, %v, queue %q", err, o.kinds(), w.bodies("q"))
-		}
-		w.acquire(p)
-	})
-}
-
-func TestStrangersMessageInTheLockQueueDisturbsNothing(t *testing.T) {
-	inWorld(t, nil, func(w *world) {
-		p, incarnation := w.publishing()
-		w.publish("", "cq.owner.ams.0", "hello", "hello again")
-		var o outcomes
-		p.Publish(w.ctx, incarnation, message("", "q", "1"), o.of("1"))
-		synctest.Wait()
-		if got := o.get("1"); got.Kind != federation.Confirmed {
-			t.Fatalf("%+v", got)
-		}
-	})
-}
-
 func TestCloseTellsEveryOutcome(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
 		p, incarnation := w.publishing()
