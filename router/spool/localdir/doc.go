@@ -16,7 +16,7 @@
 // noticed before the next segment is created or removed: STORE is then another file. Two copies of one store on two
 // machines cannot be noticed here; their peers do (design section 5). NewID makes a store of its own out of a copy.
 //
-// A full disk keeps nobody from starting: what Claim writes and a segment or more fit into the space of RESERVE.
+// A full disk keeps nobody from starting: what Claim and NewID write and a segment or more fit into the space of RESERVE.
 //
 // It does not repair, cache, or interpret what is in a segment; that is the spool's part. A local disk is meant: flock and
 // fsync of network file systems promise less.

@@ -134,7 +134,7 @@ func NewIDFiles(files Files, now time.Time) (Renamed, error) {
 		ids = Renamed{Old: id.Store, New: newStoreID()}
 		id.Former = append(id.Former, id.Store)
 		id.Store, id.Born = ids.New, later(id.Born, wholeMilliseconds(now))
-		return writeIdentity(files, id)
+		return withReserve(files, func() error { return writeIdentity(files, id) })
 	})
 	return ids, err
 }

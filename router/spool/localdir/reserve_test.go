@@ -89,6 +89,21 @@ func TestARouterThatWasKilledStartsOnAFullDiskAndItsMarksGoOn(t *testing.T) {
 	}
 }
 
+func TestACopyOnAFullDiskGetsItsOwnIDAndStarts(t *testing.T) {
+	disk := killedOnAFullDisk(t)
+	ids, err := localdir.NewIDFiles(disk, birth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp, _ := startOn(t, onDisk{disk})
+	if id := sp.Identity(); id.Store != ids.New || len(id.Former) != 1 || id.Former[0] != ids.Old {
+		t.Errorf("identity %+v, want %+v", id, ids)
+	}
+	if err := sp.Commit(t.Context(), countOf(2)); err != nil {
+		t.Error(err)
+	}
+}
+
 func isDiskFull(err error) bool {
 	var full *spool.DiskFullError
 	return errors.As(err, &full)
