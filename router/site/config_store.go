@@ -10,7 +10,7 @@ import (
 // StoreConfig tells where the spool is.
 type StoreConfig struct {
 	Dir         string // of file://
-	Quota       uint64 // bytes; 0: the topology's, else the spool's default
+	Quota       uint64 // bytes; 0: the spool's default
 	LaneQuota   uint64 // bytes that one lane may use; 0: half of the quota; as much as Quota: no limit of its own
 	SegmentSize uint64 // bytes; 0: the spool's default
 }
