@@ -9,7 +9,7 @@ import (
 // story is the world with the words of these stories.
 type story struct{ *world.World }
 
-// newWorld starts everything but the publisher. The sites named have a RabbitMQ node, the others an embedded broker.
+// newStory starts everything but the publisher. The sites named have a RabbitMQ node, the others an embedded broker.
 func newStory(t *testing.T, real ...string) story {
 	t.Helper()
 	return story{world.New(t, world.Config{RabbitMQ: real})}
