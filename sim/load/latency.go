@@ -16,9 +16,6 @@ func (l *Latencies) Add(d time.Duration) {
 	l.all, l.sorted = append(l.all, d), false
 }
 
-// Len is how many there are.
-func (l *Latencies) Len() int { return len(l.all) }
-
 // Quantile is the smallest duration that at least the share q (0 to 1) of all are not above; 0 without any.
 func (l *Latencies) Quantile(q float64) time.Duration {
 	if len(l.all) == 0 {
