@@ -79,6 +79,10 @@ func (d *doctor) checkStore(ctx context.Context) []finding {
 	}
 	findings := []finding{d.spaceFinding(part, place.dir, free, total)}
 	err = place.read(ctx, func(sp *spool.Spool) error {
+		var disk *spool.DiskFullError
+		if errors.As(sp.Health().Full, &disk) && disk.Small() { // says more than the space that is free
+			findings = []finding{broken(part, disk.Fix(), disk)}
+		}
 		findings = append(findings, good(part, "%s: store %s, epoch %d, LSN %d, used %s", place.url(), sp.Identity().Store, sp.Identity().Epoch, sp.LastLSN(), bytesText(sp.Usage().Used)))
 		for _, c := range sp.Corrupt() {
 			findings = append(findings, broken(part, "cloudqueue spool ls --segments "+place.url(), c))

@@ -218,3 +218,21 @@ func TestDoctorAcceptsAStoreThatIsThere(t *testing.T) {
 	cloudqueue(t, "spool", "init", "-c", file).want(t, exitOK, "file://"+data+"/spool")
 	cloudqueue(t, "doctor", "-c", file, "--timeout", "5s").want(t, exitNo, "ok  data folder: "+data, "ok  store: file://"+data+"/spool: store ")
 }
+
+func TestDoctorSaysWhichQuotaADiskTakesThatIsSmallerThanTheReserve(t *testing.T) {
+	file := routerFile(t, "ams")
+	cloudqueue(t, "spool", "init", "-c", file).want(t, exitOK)
+	changeRouterFile(t, file, "data-dir: data\n", "data-dir: data\nstore: {quota: 900PiB}\n")
+	found := doctorOn(t, file, "store")
+	wantIn(t, found, "XX  store: the disk of ", "less than the 49478023249920 KiB", "it takes no message",
+		"to do: in the router's file: store.quota: ", "; then restart the router")
+
+	quota := regexp.MustCompile(`store\.quota: (\d+MiB)`).FindStringSubmatch(found)
+	if len(quota) != 2 {
+		t.Fatalf("no quota in\n%s", found)
+	}
+	changeRouterFile(t, file, "900PiB", quota[1])
+	if found := doctorOn(t, file, "store"); strings.Contains(found, "it takes no message") {
+		t.Errorf("with the quota that it said:\n%s", found)
+	}
+}

@@ -17,20 +17,41 @@ var (
 	ErrReadOnly = errors.New("the spool was opened read-only")
 )
 
-// DiskFullError is an ErrFull for want of space on the store's disk: no quota helps.
+// DiskFullError is an ErrFull for want of space on the store's disk: a larger quota does not help.
 type DiskFullError struct {
 	Place string // the store
 	Kept  uint64 // bytes of its disk that are for marks, checkpoints and cleaning alone
+	Disk  uint64 // bytes that the disk has in all; 0 when Kept is
 }
+
+// Small tells that the disk is smaller than what is kept of it: also an empty one takes nothing.
+func (e *DiskFullError) Small() bool { return e.Disk < e.Kept }
 
 // Error says which disk; the same all the time that it is full.
 func (e *DiskFullError) Error() string {
+	if e.Small() {
+		return fmt.Sprintf("the disk of %s has %d KiB, less than the %d KiB that are kept for what drains: it takes no message",
+			e.Place, e.Disk>>10, e.Kept>>10)
+	}
 	return fmt.Sprintf("the disk of %s is full: it has less than the %d KiB that are kept for what drains", e.Place, e.Kept>>10)
 }
 
 // Fix says what helps.
 func (e *DiskFullError) Fix() string {
+	if e.Small() {
+		return smallerQuota(e.Place, e.Disk)
+	}
 	return "free space on the disk of " + e.Place + ": it goes on by itself"
+}
+
+// smallerQuota says which quota a disk of this size takes: what Config has for none, and segments of which it holds at least eight.
+func smallerQuota(place string, disk uint64) string {
+	quota := disk / 20 * 19 >> 20
+	if quota < 8 { // segments of store.segment-size have 1 MiB or more
+		return "put the store in " + place + " on a larger disk"
+	}
+	return fmt.Sprintf("in the router's file: store.quota: %dMiB, and no store.segment-size over %dMiB; then restart the router",
+		quota, min(quota/8, maxSegmentSize>>20))
 }
 
 // Is tells that it is an ErrFull.

@@ -133,3 +133,35 @@ func TestAKeeperThatFailsIsSaidOnceAndUntilItDoesNot(t *testing.T) {
 		s.close()
 	})
 }
+
+func TestADiskSmallerThanTheReserveIsSaidAtTheStartWithTheQuotaThatItTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := memstore.New(memstore.Options{})
+		disk.SetCapacity(100 << 20)
+		var log bytes.Buffer
+		cfg := spool.Config{Quota: 4 << 30, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		s := start(t, disk, cfg)
+		const why = "has 102400 KiB, less than the 262144 KiB"
+		const fix = "in the router's file: store.quota: 95MiB, and no store.segment-size over 11MiB; then restart the router"
+		for _, want := range []string{"level=ERROR", why, fix} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%q is not in the log:\n%s", want, log.String())
+			}
+		}
+		var full *spool.DiskFullError
+		batch := spool.BatchRecord{Batch: sealed(t, "orders", 1, 1, 100)}
+		if err := s.Commit(s.ctx, batch); !errors.As(err, &full) || !strings.Contains(full.Error(), why) || full.Fix() != fix {
+			t.Errorf("a batch: %v", err)
+		}
+		s.close()
+
+		log.Reset()
+		cfg.Quota, cfg.SegmentSize = 95<<20, 11<<20
+		s = start(t, disk, cfg)
+		s.commit(batch)
+		if strings.Contains(log.String(), "level=ERROR") {
+			t.Errorf("with the quota that it said:\n%s", log.String())
+		}
+		s.close()
+	})
+}

@@ -78,7 +78,7 @@ func (s *Spool) whyFull() error {
 	if s.quotaRoom() <= s.diskRoom() {
 		return ErrFull
 	}
-	return &DiskFullError{Place: s.store.Place(), Kept: s.cfg.Reserve}
+	return &DiskFullError{Place: s.store.Place(), Kept: s.cfg.Reserve, Disk: s.total}
 }
 
 // Claim weighs records; fits then tells whether Submit would take them at that moment. nil: it would; else ErrFull or ErrLaneFull. A caller that was

@@ -80,7 +80,16 @@ func open(ctx context.Context, store Segments, cfg Config) (*Spool, error) {
 		return nil, fmt.Errorf("begin epoch %d: %w", identity.Epoch, err)
 	}
 	s.logger.Info("spool open", "store", identity.Store, "epoch", identity.Epoch, "last", s.state.last, "segments", len(s.state.segments), "rewritten", len(r.held), "corrupt", len(s.corrupt))
+	s.sayWhenSmall()
 	return s, nil
+}
+
+// sayWhenSmall says that the disk takes no message, however empty it is.
+func (s *Spool) sayWhenSmall() {
+	var disk *DiskFullError
+	if errors.As(s.Health().Full, &disk) && disk.Small() {
+		s.logger.Error("disk smaller than the reserve", "epoch", s.identity.Epoch, "err", disk, "fix", disk.Fix())
+	}
 }
 
 // maxReadOnlyTries bounds how often OpenReadOnly begins again because a segment went away under it. Chosen: each try takes as long as a segment lives in the worst case.
