@@ -82,16 +82,13 @@ func (w story) well() {
 	w.T.Helper()
 	for _, site := range []string{"ams", "nyc"} {
 		var problems []admin.Problem
-		ok := func() bool {
+		ok := w.Within(patience, func() bool {
 			st := w.Status(site)
 			problems = st.Problems()
 			return st.Site == site && len(problems) == 0
-		}
-		for deadline := time.Now().Add(patience); !ok(); {
-			if time.Now().After(deadline) {
-				w.T.Errorf("status of %s: %+v", site, problems)
-				break
-			}
+		})
+		if !ok {
+			w.T.Errorf("status of %s: %+v", site, problems)
 		}
 	}
 }
@@ -99,11 +96,8 @@ func (w story) well() {
 // told waits until some site's status says to type these words.
 func (w story) told(words string) {
 	w.T.Helper()
-	for deadline := time.Now().Add(patience); !w.tells(words); {
-		if time.Now().After(deadline) {
-			w.T.Errorf("no status says to type %q", words)
-			break
-		}
+	if !w.Within(patience, func() bool { return w.tells(words) }) {
+		w.T.Errorf("no status says to type %q", words)
 	}
 }
 

@@ -139,12 +139,20 @@ func (w *World) Publish(rate float64) {
 // Eventually waits until ok holds.
 func (w *World) Eventually(what string, ok func() bool) {
 	w.T.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
+	if !w.Within(patience, ok) {
+		w.show()
+		w.T.Fatalf("not within %v: %s", patience, what)
+	}
+}
+
+// Within waits until ok holds, at most as long as that, and tells whether it does.
+func (w *World) Within(atMost time.Duration, ok func() bool) bool {
+	for deadline := time.Now().Add(atMost); !ok(); time.Sleep(2 * time.Millisecond) {
 		if w.Ctx.Err() != nil || time.Now().After(deadline) {
-			w.show()
-			w.T.Fatalf("not within %v: %s", patience, what)
+			return false
 		}
 	}
+	return true
 }
 
 // show logs what both routers say of themselves.
