@@ -11,108 +11,139 @@ import (
 	"cloudqueue/sim/world"
 )
 
-// putBack is how an older copy of a store comes back.
-type putBack struct {
-	site    string
-	rate    float64 // messages a second
-	newer   int     // messages that arrive after the copy was made
-	running bool    // the copy is made of a running store, whose router is killed; else it is stopped both times
-	dark    bool    // the link is cut until ams has numbered past what nyc has done
-}
-
-func (s putBack) String() string {
-	how := "a clean copy"
-	if s.running {
-		how = "a copy of a running store"
-	}
-	if s.dark {
-		how += ", in the dark"
-	}
-	return fmt.Sprintf("%s at %v a second", how, s.rate)
-}
-
 func TestAnOlderCopyOfAnOriginsStoreIsToldAndLosesNothingThatWasConfirmedAfterItCameBack(t *testing.T) {
-	for _, s := range []putBack{
-		{rate: 30, newer: 40},
-		{rate: 1500, newer: 1000},
-		{rate: 30, newer: 40, running: true},
-		{rate: 1500, newer: 1000, running: true},
-		{rate: 300, newer: 300, dark: true},
-		{rate: 1500, newer: 1000, running: true, dark: true},
+	for _, c := range []struct {
+		what  string
+		rate  float64                           // messages a second
+		newer int                               // messages that arrive after the copy was made
+		copy  func(w story) (index uint64)      // makes the copy: up to this index messages are surely in it, or delivered
+		end   func(w story, site string)        // ends the router before the copy is put back
+		start func(w story, site string, n int) // starts it on the copy
+	}{
+		{"a clean copy", 30, 40, story.copyStoppedOrigin, story.stop, story.startLinked},
+		{"a clean copy", 1500, 1000, story.copyStoppedOrigin, story.stop, story.startLinked},
+		{"a copy of a running store", 30, 40, story.copyRunningOrigin, story.kill, story.startLinked},
+		{"a copy of a running store", 1500, 1000, story.copyRunningOrigin, story.kill, story.startLinked},
+		{"a clean copy, in the dark", 300, 300, story.copyStoppedOrigin, story.stop, story.startInTheDark},
+		{"a copy of a running store, in the dark", 1500, 1000, story.copyRunningOrigin, story.kill, story.startInTheDark},
 	} {
-		s.site = "ams"
-		t.Run(s.String(), s.tell)
+		t.Run(fmt.Sprintf("%s at %v a second", c.what, c.rate), func(t *testing.T) {
+			t.Parallel()
+			w := newStory(t, world.Config{})
+			w.Publish(c.rate)
+			w.more(20)
+			copied := c.copy(w)
+			w.more(c.newer)
+			c.end(w, "ams")
+			taken := w.taken()
+			w.putBack("ams")
+
+			c.start(w, "ams", c.newer)
+			w.confirmed(6 * c.newer) // it numbers anew, and is long past what the destination has done
+			w.told("cloudqueue spool reseal")
+			w.resealed("ams")
+
+			w.BalanceBut("it was in the replaced store alone", func(index uint64) bool { return copied < index && index <= taken })
+			w.well()
+		})
 	}
 }
 
 func TestAnOlderCopyOfADestinationsStoreIsToldAndLosesNothing(t *testing.T) {
-	for _, s := range []putBack{
-		{rate: 30, newer: 40},
-		{rate: 1500, newer: 1000},
-		{rate: 300, newer: 300, running: true},
-		{rate: 1500, newer: 1000, running: true},
+	for _, c := range []struct {
+		what  string
+		rate  float64                    // messages a second
+		newer int                        // messages that arrive after the copy was made
+		copy  func(w story, site string) // makes the copy
+		end   func(w story, site string) // ends the router before the copy is put back
+	}{
+		{"a clean copy", 30, 40, story.copyStopped, story.stop},
+		{"a clean copy", 1500, 1000, story.copyStopped, story.stop},
+		{"a copy of a running store", 300, 300, story.copyRunning, story.kill},
+		{"a copy of a running store", 1500, 1000, story.copyRunning, story.kill},
 	} {
-		s.site = "nyc"
-		t.Run(s.String(), s.tell)
+		t.Run(fmt.Sprintf("%s at %v a second", c.what, c.rate), func(t *testing.T) {
+			t.Parallel()
+			w := newStory(t, world.Config{})
+			w.Publish(c.rate)
+			w.more(20)
+			c.copy(w, "nyc")
+			w.more(c.newer)
+			c.end(w, "nyc")
+			w.putBack("nyc")
+
+			w.start("nyc")
+			w.confirmed(6 * c.newer)
+			w.told("cloudqueue spool reseal")
+			w.resealed("nyc")
+
+			w.Balance()
+			w.well()
+		})
 	}
 }
 
-// tell is the story of one put-back, while the publisher never pauses.
-func (s putBack) tell(t *testing.T) {
-	t.Parallel()
-	w := newStory(t, world.Config{})
-	w.Publish(s.rate)
-	w.more(20)
-	copied := s.copy(w)
-	w.more(s.newer)
-	taken := s.putBack(w, copied)
+// copyRunning makes the older copy of a site's store as it is, its router running or not.
+func (w story) copyRunning(site string) {
+	w.T.Helper()
+	w.copySpool(w.spool(site), filepath.Join(w.Dir, "older"))
+}
 
-	w.start(s.site)
-	if s.dark {
-		w.numberedPast(s.newer)
-	}
-	w.confirmed(6 * s.newer) // an origin that numbers anew is long past what the destination has done
-	w.told("cloudqueue spool reseal")
-	w.stop(s.site)
-	w.reseal(s.site)
-	w.start(s.site)
+// copyStopped makes it while the router is stopped.
+func (w story) copyStopped(site string) {
+	w.T.Helper()
+	w.stop(site)
+	w.copyRunning(site)
+	w.start(site)
+}
 
-	w.BalanceBut("it was in the replaced store alone", func(index uint64) bool {
-		return s.site == "ams" && copied < index && index <= taken
+func (w story) copyRunningOrigin() (index uint64) {
+	w.T.Helper()
+	index = w.highest()
+	w.copyRunning("ams")
+	return index
+}
+
+func (w story) copyStoppedOrigin() (index uint64) {
+	w.T.Helper()
+	w.stop("ams")
+	index = w.taken()
+	w.copyRunning("ams")
+	w.start("ams")
+	return index
+}
+
+// putBack replaces the store of a router that does not run by the older copy.
+func (w story) putBack(site string) {
+	w.T.Helper()
+	w.copySpool(filepath.Join(w.Dir, "older"), w.spool(site))
+}
+
+// startLinked starts a router whose peer it can reach.
+func (w story) startLinked(site string, _ int) {
+	w.T.Helper()
+	w.start(site)
+}
+
+// startInTheDark starts an origin while the link is cut, and heals it when n more messages are numbered than nyc has.
+func (w story) startInTheDark(site string, n int) {
+	w.T.Helper()
+	w.Link.Cut()
+	w.start(site)
+	done := uint64(w.Arrived())
+	w.Eventually(site+" numbers past what nyc has done", func() bool {
+		out := w.Status(site).Out
+		return len(out) > 0 && uint64(out[len(out)-1].LastAssigned) > done+uint64(n)
 	})
-	w.well()
+	w.Link.Heal()
 }
 
-// copy makes the older copy: up to which index messages are surely in it, or were delivered before.
-func (s putBack) copy(w story) (index uint64) {
+// resealed is a site after what its admin is told to do.
+func (w story) resealed(site string) {
 	w.T.Helper()
-	if s.running {
-		index = w.highest()
-	} else {
-		w.stop(s.site)
-		index = w.taken(s.site)
-	}
-	w.copySpool(w.spool(s.site), filepath.Join(w.Dir, "older"))
-	if !s.running {
-		w.start(s.site)
-	}
-	return index
-}
-
-// putBack replaces the store of a router that is not running then: up to which index messages may be in the replaced one.
-func (s putBack) putBack(w story, copied uint64) (index uint64) {
-	w.T.Helper()
-	if s.running {
-		w.Sites.Site(s.site).Kill()
-	} else {
-		w.stop(s.site)
-	}
-	index = w.taken(s.site)
-	if s.dark {
-		w.Link.Cut()
-	}
-	w.copySpool(filepath.Join(w.Dir, "older"), w.spool(s.site))
-	return index
+	w.stop(site)
+	w.reseal(site)
+	w.start(site)
 }
 
 // highest is the highest index that has appeared at nyc.
@@ -126,12 +157,9 @@ func (w story) highest() uint64 {
 }
 
 // taken is up to which index ams has taken messages out of its queue, once its router does not run: the oldest that its broker
-// has again is the next one. Of a running origin it says nothing.
-func (w story) taken(site string) uint64 {
+// has again is the next one.
+func (w story) taken() uint64 {
 	w.T.Helper()
-	if site != "ams" {
-		return 0
-	}
 	ams := w.Brokers["ams"]
 	w.Eventually("messages wait at ams", func() bool {
 		q, _ := ams.Queue(lane.SourceQueue)
@@ -142,15 +170,4 @@ func (w story) taken(site string) uint64 {
 		oldest = min(oldest, a.Index)
 	}
 	return oldest - 1
-}
-
-// numberedPast heals the link when ams has numbered so many messages, in the dark.
-func (w story) numberedPast(n int) {
-	w.T.Helper()
-	done := uint64(w.Arrived())
-	w.Eventually("ams numbers past what nyc has done", func() bool {
-		out := w.Status("ams").Out
-		return len(out) > 0 && uint64(out[len(out)-1].LastAssigned) > done+uint64(n)
-	})
-	w.Link.Heal()
 }

@@ -60,6 +60,8 @@ func (w story) stop(site string) {
 	}
 }
 
+func (w story) kill(site string) { w.Sites.Site(site).Kill() }
+
 // more waits until n more messages have arrived at nyc.
 func (w story) more(n int) {
 	w.T.Helper()
