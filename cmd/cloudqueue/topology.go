@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,8 +36,8 @@ func (a *app) topologyCommand() *cobra.Command {
 	return c
 }
 
-// store opens the etcd that holds the topology.
-func (p *topologyPlace) store(a *app) (*etcd.Store, error) {
+// store opens the etcd that holds the topology. file is the one that the call is about; empty for none.
+func (p *topologyPlace) store(a *app, file string) (*etcd.Store, error) {
 	if len(p.endpoints) > 0 {
 		if err := checkEndpoints(p.endpoints); err != nil {
 			return nil, err
@@ -51,10 +52,19 @@ func (p *topologyPlace) store(a *app) (*etcd.Store, error) {
 		return nil, err
 	}
 	if config.Etcd == nil {
-		return nil, fail(exitRefused, "edit that file: its router follows it live, and `cloudqueue status` says what it runs; compare two files with topology plan --against",
-			"this site's topology is the file %s, not in etcd", config.TopologyFile)
+		return nil, notInEtcd(config.TopologyFile, file)
 	}
 	return openEtcd(config)
+}
+
+// notInEtcd is the refusal of a site whose topology is a file, inForce.
+func notInEtcd(inForce, file string) error {
+	if path, err := filepath.Abs(file); file == "" || file == "-" || err != nil || path == inForce {
+		file = "FILE"
+	}
+	compare := "cloudqueue topology plan " + quoted(file) + " --against " + quoted(inForce)
+	return fail(exitRefused, "edit that file: its router follows it live, and `cloudqueue status` says what it runs; what another one would change: "+compare,
+		"this site's topology is the file %s, not in etcd", inForce)
 }
 
 // checkEndpoints wants URLs, or host:port as etcdctl takes it: of anything else the client would only say that it does not answer.

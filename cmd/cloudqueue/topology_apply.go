@@ -43,7 +43,7 @@ With --wait it ends when every site's router runs it (code 0), or when --timeout
 			if err != nil {
 				return err
 			}
-			store, err := place.store(a)
+			store, err := place.store(a, given[0])
 			if err != nil {
 				return err
 			}

@@ -114,11 +114,7 @@ new one, with the digest that this shows.`,
   cloudqueue topology plan topology.yaml --against old.yaml`,
 		Args: args(1, 1, "the topology's file"),
 		RunE: func(c *cobra.Command, given []string) error {
-			document, err := a.readDocument(given[0])
-			if err != nil {
-				return err
-			}
-			plan, version, err := a.plan(c.Context(), place, document, against)
+			plan, version, err := a.plan(c.Context(), place, given[0], against)
 			if err != nil {
 				return unreachableEtcd(err)
 			}
@@ -133,7 +129,11 @@ new one, with the digest that this shows.`,
 	return c
 }
 
-func (a *app) plan(ctx context.Context, place *topologyPlace, document *topology.Document, against string) (*topology.Plan, uint64, error) {
+func (a *app) plan(ctx context.Context, place *topologyPlace, file, against string) (*topology.Plan, uint64, error) {
+	document, err := a.readDocument(file)
+	if err != nil {
+		return nil, 0, err
+	}
 	if against != "" {
 		old, err := a.readDocument(against)
 		if err != nil {
@@ -141,7 +141,7 @@ func (a *app) plan(ctx context.Context, place *topologyPlace, document *topology
 		}
 		return topology.MakePlan(old, document), 0, nil
 	}
-	store, err := place.store(a)
+	store, err := place.store(a, file)
 	if err != nil {
 		return nil, 0, err
 	}

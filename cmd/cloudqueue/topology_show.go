@@ -58,7 +58,7 @@ func (a *app) topologyShow(place *topologyPlace) *cobra.Command {
 }
 
 func (a *app) shown(ctx context.Context, place *topologyPlace, version uint64) (*shownView, error) {
-	store, err := place.store(a)
+	store, err := place.store(a, "")
 	if err != nil {
 		return nil, err
 	}

@@ -47,4 +47,13 @@ func TestTopologyInAFileIsNotApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	cloudqueue(t, "topology", "apply", topologyFile, "-c", file).want(t, exitRefused, "not in etcd", "its router follows it live")
+	changed := filepath.Join(filepath.Dir(file), "changed.yaml")
+	if err := os.WriteFile(changed, []byte("sites: {ams: {listen: [\"ams:1\"]}, nyc: {}, sin: {}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	compare := []string{"topology", "plan", changed, "--against", topologyFile}
+	cloudqueue(t, "topology", "plan", changed, "-c", file).want(t, exitRefused,
+		"cloudqueue topology plan --config "+file+" "+strings.Join(compare[2:], " ")+"\n")
+	cloudqueue(t, compare...).want(t, exitRefused, "+ site sin", "- route ams/orders")
+	cloudqueue(t, "topology", "plan", topologyFile, "-c", file).want(t, exitRefused, "plan --config "+file+" FILE --against "+topologyFile+"\n")
 }
