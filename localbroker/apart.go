@@ -59,7 +59,8 @@ func (p *Publisher) keepOwn(s *session) bool {
 	return true
 }
 
-// leave ends what is on the publisher's own connection, or on the shared one: the incarnation and, with it, a connection of its own.
+// leave ends what is on the publisher's own connection, or on the shared one: the incarnation and, with it, a
+// connection of its own.
 func (p *Publisher) leave(ctx context.Context, apart bool) {
 	p.mu.Lock()
 	t := p.current

@@ -10,8 +10,8 @@ import (
 	"cloudqueue/localbroker/amqpwire"
 )
 
-// attachment is one incarnation of a consumer: its channel's sink, and what the channel has brought. Guarded by the consumer's mu, but for tag and
-// consumers, which are the keeper's.
+// attachment is one incarnation of a consumer: its channel's sink, and what the channel has brought. Guarded by the
+// consumer's mu, but for tag and consumers, which are the keeper's.
 type attachment struct {
 	consumer    *Consumer
 	incarnation uint64
@@ -60,8 +60,9 @@ func (a *attachment) deliver(in *content) (more bool) {
 		return false
 	}
 	d := federation.Delivery{
-		Tag:         federation.Tag{Incarnation: a.incarnation, Number: in.tag},
-		Message:     federation.Message{Exchange: in.exchange, RoutingKey: in.key, Properties: in.properties, Body: in.body},
+		Tag: federation.Tag{Incarnation: a.incarnation, Number: in.tag},
+		Message: federation.Message{
+			Exchange: in.exchange, RoutingKey: in.key, Properties: in.properties, Body: in.body},
 		Redelivered: in.redelivered || amqpwire.Redelivered(in.properties),
 	}
 	return a.keep(d)
@@ -102,7 +103,8 @@ func (a *attachment) settle(upTo uint64) bool {
 	return true
 }
 
-// finishBeforeTooLarge ends the incarnation once all that came before the one that is too large is acked: it would come again behind them.
+// finishBeforeTooLarge ends the incarnation once all that came before the one that is too large is acked: it would come
+// again behind them.
 func (a *attachment) finishBeforeTooLarge() {
 	if a.tooLarge != 0 && a.settled == a.delivered {
 		a.finish(a.tooLarge)

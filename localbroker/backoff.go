@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// backoff spaces attempts with full jitter: each waits a random time below a bound that doubles, so that all that a broken
-// broker throws off do not come back together.
+// backoff spaces attempts with full jitter: each waits a random time below a bound that doubles, so that all that a
+// broken broker throws off do not come back together.
 type backoff struct {
 	least, most time.Duration
 	bound       time.Duration

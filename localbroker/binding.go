@@ -48,10 +48,11 @@ type heldError struct{ problem }
 
 func (e *heldError) Error() string { return e.reason }
 
-const heldRetry = 5 * time.Second // between looks at what a person has to mend; chosen: soon enough for the person who waits for it
+// between looks at what a person has to mend; chosen: soon enough for the person who waits for it
+const heldRetry = 5 * time.Second
 
-// assert declares and binds what the source wants, then unbinds what it does not want any more. Everything is idempotent. A problem is
-// not an error as long as there is a queue to consume from.
+// assert declares and binds what the source wants, then unbinds what it does not want any more. Everything is
+// idempotent. A problem is not an error as long as there is a queue to consume from.
 func (c *Consumer) assert(ctx context.Context, s *session) (assertion, error) {
 	c.mu.Lock()
 	source, asked := c.source, c.asked
@@ -107,8 +108,11 @@ func (c *Consumer) assertQueue(ctx context.Context, calls *control, source feder
 		c.differs = ""
 		return explainMissing(err, c.queue, leftover)
 	}
-	if c.differs != "" && !strings.Contains(c.differs, "'x-queue-type'") { // a quorum queue that the admin made is welcome
-		result.problem = problem{stateUnsafe, c.differs, "empty and delete the queue, so that it is declared again as a durable one: rabbitmqctl delete_queue --if-empty " + c.queue}
+	// a quorum queue that the admin made is welcome
+	if c.differs != "" && !strings.Contains(c.differs, "'x-queue-type'") {
+		result.problem = problem{stateUnsafe, c.differs,
+			"empty and delete the queue, so that it is declared again as a durable one: " +
+				"rabbitmqctl delete_queue --if-empty " + c.queue}
 	}
 	return nil
 }
@@ -129,7 +133,9 @@ func (c *Consumer) bind(ctx context.Context, calls *control, source federation.S
 // unbind removes bindings. One that does not exist, or whose exchange does not, is removed.
 func (c *Consumer) unbind(ctx context.Context, calls *control, stale []binding) error {
 	for _, b := range stale {
-		err := calls.do(ctx, "unbind", func(lib *amqp.Channel) error { return lib.QueueUnbind(c.queue, b.key, b.exchange, nil) })
+		err := calls.do(ctx, "unbind", func(lib *amqp.Channel) error {
+			return lib.QueueUnbind(c.queue, b.key, b.exchange, nil)
+		})
 		if code, _ := fault(err); err != nil && code != amqp.NotFound {
 			return err
 		}
@@ -181,7 +187,8 @@ func (c *Consumer) explain(err error) {
 		c.box.set(stateHeld, size.Error(), "stop the router, take the message out (rabbitmqadmin get queue="+c.queue+
 			" ackmode=ack_requeue_false), start it; and keep such messages out: max_message_size in rabbitmq.conf")
 	case exclusive(err):
-		c.box.set(stateWaiting, "another consumer holds the queue "+c.queue, "it must have the queue alone; who it is: rabbitmqctl list_consumers")
+		c.box.set(stateWaiting, "another consumer holds the queue "+c.queue,
+			"it must have the queue alone; who it is: rabbitmqctl list_consumers")
 	case code == amqp.AccessRefused:
 		c.box.set(stateHeld, text, fixPermissions)
 	case errors.Is(err, errOver):
@@ -191,7 +198,8 @@ func (c *Consumer) explain(err error) {
 	}
 }
 
-const fixPermissions = "rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*' (configure, write, read); with an exchange that a route declares: '^(cq\\.|EXCHANGE$)' '.*' '.*'"
+const fixPermissions = "rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*' (configure, write, read); " +
+	"with an exchange that a route declares: '^(cq\\.|EXCHANGE$)' '.*' '.*'"
 
 // oversizeError is a message over the limit, in bytes.
 type oversizeError int64
@@ -221,11 +229,13 @@ func explainQueue(err error, queue string) error {
 	code, text := fault(err)
 	switch code {
 	case amqp.NotFound:
-		return &heldError{problem{stateHeld, fmt.Sprintf("queue %q does not exist", queue), "declare the queue, durable, or correct the route's source"}}
+		return &heldError{problem{stateHeld, fmt.Sprintf("queue %q does not exist", queue),
+			"declare the queue, durable, or correct the route's source"}}
 	case amqp.AccessRefused:
 		return &heldError{problem{stateHeld, text, fixPermissions}}
 	case amqp.ResourceLocked:
-		return &heldError{problem{stateHeld, text, "the queue is exclusive to a connection: declare it durable and not exclusive"}}
+		return &heldError{problem{stateHeld, text,
+			"the queue is exclusive to a connection: declare it durable and not exclusive"}}
 	}
 	return err
 }
@@ -236,14 +246,16 @@ func explainBinding(err error, queue string, b binding, declare string) (problem
 	switch code {
 	case amqp.NotFound:
 		return problem{stateHeld, fmt.Sprintf("exchange %q does not exist", b.exchange),
-			"declare the exchange, durable, or let the route do it: declare: {type: topic} in its from (or direct, fanout, headers)"}, nil
+			"declare the exchange, durable, or let the route do it: " +
+				"declare: {type: topic} in its from (or direct, fanout, headers)"}, nil
 	case amqp.AccessRefused:
 		return problem{stateHeld, text, fixPermissions}, nil
 	case amqp.PreconditionFailed, amqp.CommandInvalid, amqp.NotAllowed:
 		if declare == "" {
 			declare = "none"
 		}
-		return problem{stateHeld, fmt.Sprintf("binding queue %q to exchange %q: %s", queue, b.exchange, text), "correct the route's source (declare: " + declare + ")"}, nil
+		return problem{stateHeld, fmt.Sprintf("binding queue %q to exchange %q: %s", queue, b.exchange, text),
+			"correct the route's source (declare: " + declare + ")"}, nil
 	}
 	return problem{}, err
 }

@@ -46,7 +46,8 @@ func New(cfg Config) (*Broker, error) {
 }
 
 func (b *Broker) newConnector(name string) *connector {
-	return &connector{name: name, cfg: &b.cfg, target: &b.target, box: newStateBox(b.cfg.Logger.With("part", name+" connection"), stateDown, "not started")}
+	return &connector{name: name, cfg: &b.cfg, target: &b.target,
+		box: newStateBox(b.cfg.Logger.With("part", name+" connection"), stateDown, "not started")}
 }
 
 // Run keeps two connections, one for consuming and one for publishing, until ctx ends; then everything unacked is

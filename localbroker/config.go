@@ -22,31 +22,39 @@ type Config struct {
 	// URL is amqp:// or amqps://host:port/vhost, with a user name but never a password. Of the query parameters
 	// heartbeat (seconds) and auth_mechanism (plain, amqplain, external) are understood.
 	URL string
-	// Username and Password log in by PLAIN. An empty Username is the URL's one or, without it, guest with the password guest.
+	// Username and Password log in by PLAIN. An empty Username is the URL's one or, without it, guest with the password
+	// guest.
 	Username, Password string
 	// TLS is for amqps. Nil verifies against the system's roots; below 1.2 is never offered.
 	TLS *tls.Config
 	// Site names the owner locks (cq.owner.<site>.<index>) and the connections that the broker's admin sees. Required.
 	Site federation.SiteID
-	// PrefetchBytes bounds what one consumer holds unacked, in bytes. Zero: 4 MiB. A single larger message is still taken.
+	// PrefetchBytes bounds what one consumer holds unacked, in bytes. Zero: 4 MiB. A single larger message is still
+	// taken.
 	PrefetchBytes int
-	// MaxPrefetch bounds what one consumer holds unacked, in messages. Zero: 1024 (more gained nothing at 1 KiB). At most 65535.
+	// MaxPrefetch bounds what one consumer holds unacked, in messages. Zero: 1024 (more gained nothing at 1 KiB). At
+	// most 65535.
 	MaxPrefetch int
 	// MaxMessageSize is the largest body taken or sent, in bytes. Zero: 128 MiB, RabbitMQ 3.10's own limit.
 	MaxMessageSize int64
-	// Window is the largest number of unanswered publishes of one publisher. Zero: 2048 (512 stood still between the answers of a busy broker, 8192 gained nothing more; docs/benchmarks.md).
+	// Window is the largest number of unanswered publishes of one publisher. Zero: 2048 (512 stood still between the
+	// answers of a busy broker, 8192 gained nothing more; docs/benchmarks.md).
 	Window int
 	// FrameSize is the largest frame offered to the broker, in bytes. Zero: 131072, RabbitMQ's default.
 	FrameSize int
-	// Heartbeat is the interval offered to the broker, in whole seconds. Zero: 10 s. A connection that is silent for 1.5 intervals is dead.
+	// Heartbeat is the interval offered to the broker, in whole seconds. Zero: 10 s. A connection that is silent for
+	// 1.5 intervals is dead.
 	Heartbeat time.Duration
 	// DialTimeout bounds connecting, TLS and the AMQP handshake together. Zero: 10 s.
 	DialTimeout time.Duration
-	// CallTimeout bounds every request that the broker answers (open, declare, consume, close); a later answer costs the connection. Zero: 15 s.
+	// CallTimeout bounds every request that the broker answers (open, declare, consume, close); a later answer costs
+	// the connection. Zero: 15 s.
 	CallTimeout time.Duration
-	// WriteTimeout bounds a write during which the socket takes nothing; a longer one costs the connection. Zero: 15 s. An alarm of the broker suspends it.
+	// WriteTimeout bounds a write during which the socket takes nothing; a longer one costs the connection. Zero: 15 s.
+	// An alarm of the broker suspends it.
 	WriteTimeout time.Duration
-	// RetryMin and RetryMax bound the back-off between attempts: each waits a random time below the bound, which doubles. Zero: 250 ms and 15 s.
+	// RetryMin and RetryMax bound the back-off between attempts: each waits a random time below the bound, which
+	// doubles. Zero: 250 ms and 15 s.
 	RetryMin, RetryMax time.Duration
 	// Reassert is the time between two assertions of a source's queue and bindings. Zero: 30 s.
 	Reassert time.Duration
@@ -130,10 +138,12 @@ func bound[T int | int64 | time.Duration](wrong *complaints, name string, value 
 func (c *Config) target() (target, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" || u.Scheme != "amqp" && u.Scheme != "amqps" {
-		return target{}, errors.New("broker URL is not understood: write amqp://host:5672/vhost or amqps://host:5671/vhost")
+		return target{}, errors.New("broker URL is not understood: " +
+			"write amqp://host:5672/vhost or amqps://host:5671/vhost")
 	}
 	if _, secret := u.User.Password(); secret {
-		return target{}, errors.New("broker URL holds a password: write the URL without it and the password as password: file:/path or password: env:NAME")
+		return target{}, errors.New("broker URL holds a password: " +
+			"write the URL without it and the password as password: file:/path or password: env:NAME")
 	}
 	if name := u.User.Username(); c.Username == "" {
 		c.Username = name
@@ -171,7 +181,8 @@ func (c *Config) readParameters(query url.Values) error {
 			}
 			c.Heartbeat = time.Duration(seconds) * time.Second
 		default:
-			return fmt.Errorf("broker URL: unknown parameter %q: heartbeat and auth_mechanism are understood; certificates are broker.authorities, broker.certificate and broker.key", name)
+			return fmt.Errorf("broker URL: unknown parameter %q: "+
+				"heartbeat and auth_mechanism are understood; certificates are broker.authorities, broker.certificate and broker.key", name)
 		}
 	}
 	return nil

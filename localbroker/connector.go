@@ -147,13 +147,17 @@ func explainConnection(err error) (reason, fix string) {
 	code, text := fault(err)
 	switch {
 	case errors.Is(err, amqp.ErrSASL):
-		return "the broker offers no login mechanism that we know", "add auth_mechanism=amqplain or external to the broker URL"
+		return "the broker offers no login mechanism that we know",
+			"add auth_mechanism=amqplain or external to the broker URL"
 	case code == amqp.AccessRefused || errors.Is(err, amqp.ErrCredentials):
-		return "the broker refuses the user name or the password", "check username and password in the router's file; rabbitmqctl authenticate_user NAME"
+		return "the broker refuses the user name or the password",
+			"check username and password in the router's file; rabbitmqctl authenticate_user NAME"
 	case code == amqp.NotAllowed && strings.Contains(text, "vhost"):
-		return text, "check the vhost in the broker URL; rabbitmqctl list_vhosts; rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*'"
+		return text, "check the vhost in the broker URL; rabbitmqctl list_vhosts; " +
+			"rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*'"
 	case code != 0 && code != amqp.ConnectionForced:
-		return closedError{&amqp.Error{Code: code, Reason: text}}.Error(), "the broker's log says more: rabbitmq-diagnostics log_location"
+		return closedError{&amqp.Error{Code: code, Reason: text}}.Error(),
+			"the broker's log says more: rabbitmq-diagnostics log_location"
 	}
 	return err.Error(), "check that the broker runs and that the broker URL names it: rabbitmq-diagnostics listeners"
 }

@@ -9,10 +9,12 @@ import (
 	"cloudqueue/federation"
 )
 
-// Consumer takes the messages of one source: exclusively, with manual acks, on a channel of its own. Each channel is an incarnation; what is
-// unacked when it ends goes back to the queue, and the next incarnation brings it again, in order and redelivered.
+// Consumer takes the messages of one source: exclusively, with manual acks, on a channel of its own. Each channel is an
+// incarnation; what is unacked when it ends goes back to the queue, and the next incarnation brings it again, in order
+// and redelivered.
 //
-// Its keeper, a goroutine of Broker.Run, asserts queue and bindings, consumes, and starts again when anything ends. It never gives up.
+// Its keeper, a goroutine of Broker.Run, asserts queue and bindings, consumes, and starts again when anything ends. It
+// never gives up.
 type Consumer struct {
 	broker *Broker
 	queue  string
@@ -39,8 +41,8 @@ type Consumer struct {
 	differs  string   // owned by the keeper: how the own queue differs from what we would declare
 }
 
-// Consumer makes a consumer of source. It works while Run does, until it is closed. What its own queue is bound by as left says, and
-// source does not, is unbound once source is bound.
+// Consumer makes a consumer of source. It works while Run does, until it is closed. What its own queue is bound by as
+// left says, and source does not, is unbound once source is bound.
 func (b *Broker) Consumer(source federation.Source, left ...federation.Source) *Consumer {
 	c := b.newConsumer(source)
 	c.stale = c.unwanted(source, left...)
@@ -48,9 +50,9 @@ func (b *Broker) Consumer(source federation.Source, left ...federation.Source) *
 	return c
 }
 
-// Leftover makes a consumer of the own queue of a source that is no longer wanted: it begins as after Detach, from what left
-// says too. The queue is neither declared nor bound again; once somebody has deleted it the consumer is closed, as its state
-// says, until a SetSource with an exchange wants it back.
+// Leftover makes a consumer of the own queue of a source that is no longer wanted: it begins as after Detach, from what
+// left says too. The queue is neither declared nor bound again; once somebody has deleted it the consumer is closed, as
+// its state says, until a SetSource with an exchange wants it back.
 func (b *Broker) Leftover(source federation.Source, left ...federation.Source) *Consumer {
 	c := b.newConsumer(source)
 	c.own = true
@@ -80,8 +82,8 @@ func (b *Broker) newConsumer(source federation.Source) *Consumer {
 		prefetch: newPrefetch(b.cfg.PrefetchBytes, b.cfg.MaxPrefetch)}
 }
 
-// Next gives the next delivery. It blocks while there is none, across reconnects and while paused. One goroutine at a time may call it.
-// The caller owns the message's bytes. Errors: ctx's; ErrClosed after Close or Run.
+// Next gives the next delivery. It blocks while there is none, across reconnects and while paused. One goroutine at a
+// time may call it. The caller owns the message's bytes. Errors: ctx's; ErrClosed after Close or Run.
 func (c *Consumer) Next(ctx context.Context) (federation.Delivery, error) {
 	for {
 		d, ok, closed := c.pop()
@@ -110,8 +112,9 @@ func (c *Consumer) pop() (d federation.Delivery, ok, closed bool) {
 	return d, true, false
 }
 
-// Ack acknowledges every delivery of upTo's incarnation up to it. When that incarnation is over it does nothing: its messages come again.
-// Nil means that the ack is on its way, not that it arrived. An error is a bug of the caller: a tag that Next did not give.
+// Ack acknowledges every delivery of upTo's incarnation up to it. When that incarnation is over it does nothing: its
+// messages come again. Nil means that the ack is on its way, not that it arrived. An error is a bug of the caller: a
+// tag that Next did not give.
 func (c *Consumer) Ack(_ context.Context, upTo federation.Tag) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,8 +131,9 @@ func (c *Consumer) Ack(_ context.Context, upTo federation.Tag) error {
 	return nil
 }
 
-// Pause ends the incarnation: cancel, then everything unacked is requeued, in order. Next gives nothing from now until Resume. Nil: the
-// broker has it all back, or the connection is gone, which comes to the same. Errors: ctx's; the pause holds all the same.
+// Pause ends the incarnation: cancel, then everything unacked is requeued, in order. Next gives nothing from now until
+// Resume. Nil: the broker has it all back, or the connection is gone, which comes to the same. Errors: ctx's; the pause
+// holds all the same.
 func (c *Consumer) Pause(ctx context.Context) error {
 	c.mu.Lock()
 	c.paused = true
@@ -146,9 +150,9 @@ func (c *Consumer) Resume() {
 	c.wakeKeeper()
 }
 
-// SetSource changes exchange, keys and declare type: first what is new is bound, and when all of it is, what is old is unbound. The queue and
-// what is in it stay. Another queue would be another consumer, so it must be the same. A source without an exchange is what Detach
-// wishes for, without waiting. What left says is old too.
+// SetSource changes exchange, keys and declare type: first what is new is bound, and when all of it is, what is old is
+// unbound. The queue and what is in it stay. Another queue would be another consumer, so it must be the same. A source
+// without an exchange is what Detach wishes for, without waiting. What left says is old too.
 func (c *Consumer) SetSource(source federation.Source, left ...federation.Source) {
 	if source.Queue != c.queue {
 		panic(fmt.Sprintf("the consumer of queue %q is given the source of queue %q", c.queue, source.Queue))
@@ -172,8 +176,8 @@ func (c *Consumer) change(source federation.Source, left []federation.Source) {
 	c.asked++
 }
 
-// Detach unbinds the own queue from everything that its sources named, and keeps the queue and what is in it; consuming goes on, so that it
-// drains. Nil: nothing is bound any more. Errors: ctx's, ErrClosed; the wish holds all the same.
+// Detach unbinds the own queue from everything that its sources named, and keeps the queue and what is in it; consuming
+// goes on, so that it drains. Nil: nothing is bound any more. Errors: ctx's, ErrClosed; the wish holds all the same.
 func (c *Consumer) Detach(ctx context.Context) error {
 	if !c.own {
 		return nil
@@ -207,7 +211,8 @@ func (c *Consumer) await(ctx context.Context, reached func() bool) error {
 // State tells what the consumer does or waits for.
 func (c *Consumer) State() federation.PartState { return c.box.get() }
 
-// Close cancels; what is unacked goes back to the queue. Next then gives ErrClosed. Errors: ctx's; closing goes on all the same.
+// Close cancels; what is unacked goes back to the queue. Next then gives ErrClosed. Errors: ctx's; closing goes on all
+// the same.
 func (c *Consumer) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true

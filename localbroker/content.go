@@ -116,7 +116,8 @@ func (ch *wireChannel) header(payload []byte) error {
 
 // drops tells whether the current body is not kept.
 func (ch *wireChannel) drops() bool {
-	return ch.discard && ch.current.kind == amqpwire.BasicDeliver || ch.current.kind == amqpwire.BasicGetOK || ch.current.size > ch.wire.bodyMax
+	return ch.discard && ch.current.kind == amqpwire.BasicDeliver || ch.current.kind == amqpwire.BasicGetOK ||
+		ch.current.size > ch.wire.bodyMax
 }
 
 // complete hands the content over when nothing of it is missing.

@@ -7,8 +7,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// control makes calls one after the other, on a channel that it opens again when a refusal has closed it. Messages never use it, so a
-// refusal disturbs nobody.
+// control makes calls one after the other, on a channel that it opens again when a refusal has closed it. Messages
+// never use it, so a refusal disturbs nobody.
 type control struct {
 	session *session
 	ch      *channel
@@ -39,7 +39,8 @@ func (c *control) close() {
 // checkExchange is a passive declaration. The error holds the broker's code.
 func (c *control) checkExchange(ctx context.Context, name string) error {
 	return c.do(ctx, "look for the exchange", func(lib *amqp.Channel) error {
-		return lib.ExchangeDeclarePassive(name, amqp.ExchangeDirect, true, false, false, false, nil) // the type is not compared
+		// the type is not compared
+		return lib.ExchangeDeclarePassive(name, amqp.ExchangeDirect, true, false, false, false, nil)
 	})
 }
 
@@ -50,7 +51,8 @@ func (c *control) declareExchange(ctx context.Context, name, kind string) error 
 }
 
 // CheckExchange asks whether an exchange exists, on a channel of its own. A missing one is declared durably with
-// declareType, or is ErrMissing when that is empty. Other errors: ctx's, the broker's refusal (no permission), a lost connection.
+// declareType, or is ErrMissing when that is empty. Other errors: ctx's, the broker's refusal (no permission), a lost
+// connection.
 func (b *Broker) CheckExchange(ctx context.Context, name, declareType string) error {
 	if name == "" {
 		return nil // the default exchange always exists

@@ -7,15 +7,16 @@ import (
 
 // How a publisher that nobody uses finds back to what it would have in use.
 const (
-	idleLook  = 10 * time.Second // between two looks
-	idleLooks = 3                // that show no use, before something is done. Chosen: who wants to publish acquires in milliseconds
+	idleLook = 10 * time.Second // between two looks
+	// that show no use, before something is done. Chosen: who wants to publish acquires in milliseconds
+	idleLooks = 3
 )
 
 // use is what changes with each use of a publisher.
 type use struct{ incarnation, sent, answered uint64 }
 
-// watchIdle takes the owner lock again for a publisher that had it and whose channel ended with nobody there to acquire, and gives up a
-// connection of its own that nobody uses any more. It ends with ctx.
+// watchIdle takes the owner lock again for a publisher that had it and whose channel ended with nobody there to
+// acquire, and gives up a connection of its own that nobody uses any more. It ends with ctx.
 func (p *Publisher) watchIdle(ctx context.Context) {
 	tick := time.NewTicker(idleLook)
 	defer tick.Stop()
@@ -45,7 +46,8 @@ func (p *Publisher) use() use {
 	return u
 }
 
-// comeBack tries once to hold the lock on the shared connection, unless somebody acquires at this moment or it is held there already.
+// comeBack tries once to hold the lock on the shared connection, unless somebody acquires at this moment or it is held
+// there already.
 func (p *Publisher) comeBack(ctx context.Context) {
 	select {
 	case p.acquiring <- struct{}{}:
@@ -66,7 +68,8 @@ func (p *Publisher) comeBack(ctx context.Context) {
 	}
 }
 
-// withdraw ends an incarnation on a connection of the publisher's own, if nothing is unanswered there. It tells whether there is none now.
+// withdraw ends an incarnation on a connection of the publisher's own, if nothing is unanswered there. It tells whether
+// there is none now.
 func (p *Publisher) withdraw() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -46,8 +46,9 @@ type Wish struct {
 	Publisher uint32   // index of the owner lock
 }
 
-// Inspect dials a connection of its own (Run need not run) and looks without changing anything but for a queue cq.doctor.RANDOM,
-// exclusive to that connection, by which it asks for permissions. It ends with ctx, with what was found until then.
+// Inspect dials a connection of its own (Run need not run) and looks without changing anything but for a queue
+// cq.doctor.RANDOM, exclusive to that connection, by which it asks for permissions. It ends with ctx, with what was
+// found until then.
 func (b *Broker) Inspect(ctx context.Context, wish Wish) []Finding {
 	s, err := dial(ctx, &b.cfg, &b.target, "doctor")
 	if err != nil {
@@ -82,11 +83,13 @@ func (i *inspection) add(subject string, level Level, text, fix string) {
 
 func (i *inspection) connection(s *session) {
 	product, version := s.broker()
-	i.add("connection", Good, fmt.Sprintf("%s %s, frames of %d bytes, heartbeat %v", product, version, s.client.Config.FrameSize, s.client.Config.Heartbeat), "")
+	i.add("connection", Good, fmt.Sprintf("%s %s, frames of %d bytes, heartbeat %v",
+		product, version, s.client.Config.FrameSize, s.client.Config.Heartbeat), "")
 	offered, _ := s.client.Properties["capabilities"].(amqp.Table)
 	for _, name := range []string{"publisher_confirms", "basic.nack", "consumer_cancel_notify", "connection.blocked"} {
 		if has, _ := offered[name].(bool); !has {
-			i.add("connection", Unsafe, "the broker does not offer "+name, "use a broker that does: RabbitMQ 3.8 or later, LavinMQ")
+			i.add("connection", Unsafe, "the broker does not offer "+name,
+				"use a broker that does: RabbitMQ 3.8 or later, LavinMQ")
 		}
 	}
 }
@@ -105,7 +108,8 @@ func (i *inspection) exchange(ctx context.Context, name, declare string) {
 	case code == amqp.NotFound && declare != "":
 		i.add(subject, Good, "does not exist; the route declares it ("+declare+")", "")
 	case code == amqp.NotFound:
-		i.add(subject, Broken, "does not exist", "declare it, durable, or let the route do it: declare: {type: topic} in its from; for a destination on-missing-exchange: {declare: {type: topic}}")
+		i.add(subject, Broken, "does not exist", "declare it, durable, or let the route do it: "+
+			"declare: {type: topic} in its from; for a destination on-missing-exchange: {declare: {type: topic}}")
 	case code == amqp.AccessRefused:
 		i.add(subject, Broken, text, fixPermissions)
 	default:
@@ -124,7 +128,8 @@ func (i *inspection) source(ctx context.Context, source federation.Source) {
 	code, text := fault(err)
 	switch {
 	case err == nil && !own && queue.Consumers > 0:
-		i.add(subject, Unseen, fmt.Sprintf("has %d consumers and %d messages; it must have the router alone", queue.Consumers, queue.Messages), "who they are: rabbitmqctl list_consumers")
+		i.add(subject, Unseen, fmt.Sprintf("has %d consumers and %d messages; it must have the router alone",
+			queue.Consumers, queue.Messages), "who they are: rabbitmqctl list_consumers")
 	case err == nil && own:
 		i.ownQueue(ctx, source.Queue, queue)
 	case err == nil:
@@ -150,7 +155,8 @@ func (i *inspection) queue(ctx context.Context, name string) (queue amqp.Queue, 
 	return queue, err
 }
 
-// ownQueue compares an existing queue of ours with what the router declares: declaring it again changes nothing, and is refused when it differs.
+// ownQueue compares an existing queue of ours with what the router declares: declaring it again changes nothing, and is
+// refused when it differs.
 func (i *inspection) ownQueue(ctx context.Context, name string, queue amqp.Queue) {
 	subject := fmt.Sprintf("queue %q", name)
 	err := i.calls.do(ctx, "compare the queue", func(lib *amqp.Channel) error {
@@ -160,9 +166,12 @@ func (i *inspection) ownQueue(ctx context.Context, name string, queue amqp.Queue
 	code, text := fault(err)
 	switch {
 	case err == nil:
-		i.add(subject, Good, fmt.Sprintf("durable, without arguments, %d messages, %d consumers", queue.Messages, queue.Consumers), "")
+		i.add(subject, Good, fmt.Sprintf("durable, without arguments, %d messages, %d consumers",
+			queue.Messages, queue.Consumers), "")
 	case code == amqp.PreconditionFailed:
-		i.add(subject, Unsafe, text, "if that is not on purpose: drain it, rabbitmqctl delete_queue --if-empty "+name+", and let the router declare it")
+		i.add(subject, Unsafe, text,
+			"if that is not on purpose: drain it, rabbitmqctl delete_queue --if-empty "+name+
+				", and let the router declare it")
 	case code == amqp.AccessRefused:
 		i.add(subject, Broken, text, fixPermissions)
 	default:
@@ -191,13 +200,21 @@ func (i *inspection) lock(ctx context.Context, name string) {
 
 // unseen says what AMQP does not show.
 func (i *inspection) unseen(wish Wish) {
-	unasked := slices.ContainsFunc(wish.Sources, func(s federation.Source) bool { return s.Exchange == "" || s.Declare != "" })
+	unasked := slices.ContainsFunc(wish.Sources, func(s federation.Source) bool {
+		return s.Exchange == "" || s.Declare != ""
+	})
 	if unasked || slices.Contains(wish.Exchanges, "") {
-		i.add("other permissions", Unseen, "the right to read a queue that is only drained, to declare an exchange that a route declares, and to write to the default exchange, shows when it is used",
+		i.add("other permissions", Unseen,
+			"the right to read a queue that is only drained, to declare an exchange that a route declares, "+
+				"and to write to the default exchange, shows when it is used",
 			"rabbitmqctl list_permissions -p VHOST; if it lacks: "+fixPermissions)
 	}
-	i.add("policies and arguments", Unseen, "a message TTL, a maximum length (drop-head loses messages after their confirm), a delivery limit on a quorum queue, an expiry of the queue",
-		"rabbitmqctl list_queues name durable arguments policy effective_policy_definition; leave cq.* out of such policies; x-delivery-limit -1 on quorum sources")
-	i.add("consumer timeout", Unseen, "the router acks within seconds; a consumer_timeout below a minute would still close its channels",
+	i.add("policies and arguments", Unseen,
+		"a message TTL, a maximum length (drop-head loses messages after their confirm), "+
+			"a delivery limit on a quorum queue, an expiry of the queue",
+		"rabbitmqctl list_queues name durable arguments policy effective_policy_definition; "+
+			"leave cq.* out of such policies; x-delivery-limit -1 on quorum sources")
+	i.add("consumer timeout", Unseen,
+		"the router acks within seconds; a consumer_timeout below a minute would still close its channels",
 		"rabbitmqctl eval 'application:get_env(rabbit, consumer_timeout).'")
 }

@@ -11,17 +11,17 @@ import (
 	"cloudqueue/federation"
 )
 
-// rights asks the broker for the permissions that the router needs, by calls that change nothing that anybody else sees: a
-// queue of its own, exclusive to this connection, and taking away bindings that never were.
+// rights asks the broker for the permissions that the router needs, by calls that change nothing that anybody else
+// sees: a queue of its own, exclusive to this connection, and taking away bindings that never were.
 //
 //	queue.declare    cq.doctor.RANDOM                                configure on cq.*
 //	basic.get        cq.doctor.RANDOM                                read on cq.*
 //	queue.unbind     cq.doctor.RANDOM from a source's exchange       write on cq.*, read on that exchange
 //	exchange.unbind  a destination's exchange from amq.headers       write on that exchange
 //
-// RabbitMQ checks the permissions before it looks for the binding, the destination's first, and takes a binding that is not
-// there for taken away (rabbit_channel, binding_action). Publishing would ask the same of an exchange, and could be seen: a fanout exchange
-// delivers whatever its key is.
+// RabbitMQ checks the permissions before it looks for the binding, the destination's first, and takes a binding that is
+// not there for taken away (rabbit_channel, binding_action). Publishing would ask the same of an exchange, and could be
+// seen: a fanout exchange delivers whatever its key is.
 func (i *inspection) rights(ctx context.Context, wish Wish) {
 	name := "cq.doctor." + rand.Text()
 	declare := func(lib *amqp.Channel) error {
@@ -48,7 +48,8 @@ func (i *inspection) rights(ctx context.Context, wish Wish) {
 			return lib.ExchangeUnbind(exchange, name, otherThan(exchange), false, nil)
 		})
 	}
-	_ = i.calls.do(ctx, "delete the doctor's queue", func(lib *amqp.Channel) error { // it ends with the connection anyway
+	// it ends with the connection anyway
+	_ = i.calls.do(ctx, "delete the doctor's queue", func(lib *amqp.Channel) error {
 		_, err := lib.QueueDelete(name, false, false, false)
 		return err
 	})
@@ -74,8 +75,8 @@ func otherThan(exchange string) string {
 	return "amq.headers"
 }
 
-// right notes whether a call is allowed. A refusal counts when it names refused, or always when that is empty: the call may need more
-// than what is asked about. What does not exist is another finding's.
+// right notes whether a call is allowed. A refusal counts when it names refused, or always when that is empty: the call
+// may need more than what is asked about. What does not exist is another finding's.
 func (i *inspection) right(ctx context.Context, what, refused string, call func(*amqp.Channel) error) (allowed bool) {
 	subject := "permission to " + what
 	err := i.calls.do(ctx, "ask for the "+subject, call)

@@ -15,12 +15,12 @@ func (c *Consumer) wishes() (paused, closed bool) {
 	return c.paused, c.closed
 }
 
-// lockRetry bounds the time between two attempts on a queue that somebody else has. Chosen: after a lost connection that is our own earlier
-// consumer, until the broker misses its heartbeats, and every second more is lag.
+// lockRetry bounds the time between two attempts on a queue that somebody else has. Chosen: after a lost connection
+// that is our own earlier consumer, until the broker misses its heartbeats, and every second more is lag.
 const lockRetry = 2 * time.Second
 
-// oversizeRetry bounds the time between two looks at a message that is too large. Chosen: each costs the broker the sending of all of it,
-// and a person who takes it out waits as long.
+// oversizeRetry bounds the time between two looks at a message that is too large. Chosen: each costs the broker the
+// sending of all of it, and a person who takes it out waits as long.
 const oversizeRetry = time.Minute
 
 // run is the keeper.
@@ -123,7 +123,8 @@ func (c *Consumer) consume(ctx context.Context, ch *channel, a *attachment) erro
 		if err := lib.Qos(count, 0, false); err != nil {
 			return err
 		}
-		_, err := lib.Consume(c.queue, a.tag, false, true, false, false, nil) // its chan stays empty: deliveries go to the sink
+		// its chan stays empty: deliveries go to the sink
+		_, err := lib.Consume(c.queue, a.tag, false, true, false, false, nil)
 		return err
 	})
 }
@@ -173,8 +174,9 @@ func (c *Consumer) askedSince(asserted assertion) bool {
 	return c.asked != asserted.asked
 }
 
-// adjust replaces the consumer on the same channel when another number of messages is to be asked for: RabbitMQ applies a prefetch only to the
-// consumers that follow it. What is unacked stays unacked, order stays; the next consumer waits until what is held fits the budget.
+// adjust replaces the consumer on the same channel when another number of messages is to be asked for: RabbitMQ applies
+// a prefetch only to the consumers that follow it. What is unacked stays unacked, order stays; the next consumer waits
+// until what is held fits the budget.
 func (c *Consumer) adjust(ctx context.Context, ch *channel, a *attachment) error {
 	c.mu.Lock()
 	last := a.tooLarge != 0 // nothing is to come behind it

@@ -11,15 +11,19 @@ import (
 
 // What raises the limits that a broker sets to connections and channels. A limit of -1 is none.
 const (
-	fixChannels = "each lane takes a channel: raise channel_max in rabbitmq.conf (2047 unless it is set; it holds from the next connection on), " +
+	fixChannels = "each lane takes a channel: raise channel_max in rabbitmq.conf " +
+		"(2047 unless it is set; it holds from the next connection on), " +
 		"channel_max_per_node, and the user's limit: rabbitmqctl set_user_limits NAME '{\"max-channels\": -1}'"
-	fixConnections = "the router takes two connections, and one more for each lane that searches for a bad message: raise the limits that are set: " +
-		"rabbitmqctl set_vhost_limits -p VHOST '{\"max-connections\": -1}', rabbitmqctl set_user_limits NAME '{\"max-connections\": -1}', " +
+	fixConnections = "the router takes two connections, and one more for each lane that searches for a bad message: " +
+		"raise the limits that are set: " +
+		"rabbitmqctl set_vhost_limits -p VHOST '{\"max-connections\": -1}', " +
+		"rabbitmqctl set_user_limits NAME '{\"max-connections\": -1}', " +
 		"connection_max in rabbitmq.conf"
 )
 
-// explainLimit says which limit of the broker refused a channel or a connection, and what raises it; limited is false when err is no such
-// refusal. Brokers say it with 530 or 504; the client library refuses by itself what is over the negotiated channel_max.
+// explainLimit says which limit of the broker refused a channel or a connection, and what raises it; limited is false
+// when err is no such refusal. Brokers say it with 530 or 504; the client library refuses by itself what is over the
+// negotiated channel_max.
 func explainLimit(err error) (reason, fix string, limited bool) {
 	if errors.Is(err, amqp.ErrChannelMax) {
 		return "the connection has as many channels as the broker allows", fixChannels, true
@@ -38,8 +42,8 @@ func explainLimit(err error) (reason, fix string, limited bool) {
 	return "", "", false
 }
 
-// limitRetry is the time between two attempts on a limit. Chosen: where it is the user's, each costs all lanes the connection that they share,
-// and a person raises it.
+// limitRetry is the time between two attempts on a limit. Chosen: where it is the user's, each costs all lanes the
+// connection that they share, and a person raises it.
 const limitRetry = time.Minute
 
 // pauseAfter is how long to wait before the next attempt.

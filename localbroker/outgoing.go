@@ -8,8 +8,8 @@ import (
 	"cloudqueue/localbroker/amqpwire"
 )
 
-// maxPending is where publishers wait for the socket. Chosen: as much as a socket's own buffer, so that the flusher always has something
-// to write, and little enough that an ack behind it leaves in milliseconds.
+// maxPending is where publishers wait for the socket. Chosen: as much as a socket's own buffer, so that the flusher
+// always has something to write, and little enough that an ack behind it leaves in milliseconds.
 const maxPending = 256 << 10
 
 var errOver = errors.New("the channel is over")
@@ -72,7 +72,8 @@ func (w *wire) watchOpen(frame []byte) {
 	if w.next == nil || frame[0] != amqpwire.FrameMethod || w.channels == nil {
 		return
 	}
-	if method, _, ok := amqpwire.ParseMethod(frame[amqpwire.FrameHead : len(frame)-1]); ok && method == amqpwire.ChannelOpen {
+	if method, _, ok := amqpwire.ParseMethod(frame[amqpwire.FrameHead : len(frame)-1]); ok &&
+		method == amqpwire.ChannelOpen {
 		w.opened = &wireChannel{wire: w, id: amqpwire.ParseHead(frame).Channel, sink: w.next, open: true}
 		w.channels[w.opened.id] = w.opened
 		w.next = nil
@@ -94,8 +95,8 @@ func (w *wire) expected() *wireChannel {
 	return w.opened
 }
 
-// publish queues m, and only while the channel is open. When it gives a channel instead of nil, nothing was queued: the caller
-// may try again when that is closed.
+// publish queues m, and only while the channel is open. When it gives a channel instead of nil, nothing was queued: the
+// caller may try again when that is closed.
 func (ch *wireChannel) publish(frameMax int, m *amqpwire.Content) (<-chan struct{}, error) {
 	w := ch.wire
 	w.mu.Lock()

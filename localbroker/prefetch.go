@@ -2,9 +2,10 @@ package localbroker
 
 import "math/bits"
 
-// prefetch turns a budget of bytes into the number of messages that the broker may have on the way, which is the only measure that
-// RabbitMQ knows: budget / size, where size is a power of two that no message of late exceeded. It begins small, because a queue's first
-// messages may be large, and grows after patience messages that would have allowed four times as many. It is pure.
+// prefetch turns a budget of bytes into the number of messages that the broker may have on the way, which is the only
+// measure that RabbitMQ knows: budget / size, where size is a power of two that no message of late exceeded. It begins
+// small, because a queue's first messages may be large, and grows after patience messages that would have allowed four
+// times as many. It is pure.
 type prefetch struct {
 	budget   int64 // bytes
 	most     int   // messages
@@ -51,8 +52,8 @@ func (p *prefetch) seen(size int64) (other bool) {
 	return p.count() != before
 }
 
-// over tells whether what is held is too much: larger messages came than were asked for. Twice the budget may be held while the number
-// changes, when what was asked for before and after is on the way.
+// over tells whether what is held is too much: larger messages came than were asked for. Twice the budget may be held
+// while the number changes, when what was asked for before and after is on the way.
 func (p *prefetch) over(held int64, messages int) bool { return messages > 1 && held > 2*p.budget }
 
 // powerOfTwo gives the next one that is not below n.

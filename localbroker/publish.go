@@ -12,15 +12,18 @@ import (
 // ErrIncarnationOver: nothing was sent, because the publisher's incarnation is over. Acquire begins the next one.
 var ErrIncarnationOver = errors.New("the channel is over")
 
-// TryPublish sends m as mandatory and later calls outcome, as the contract of Publisher says. It never waits. Unless both results are nil
-// nothing of m was or will be sent, and outcome is never called: with again the window is full, the socket is behind or the broker has an
-// alarm, and once it is closed m may be tried again; the one error is ErrIncarnationOver.
-// What was handed to the socket's buffer may have been sent, and ends Unknown when the incarnation does first.
+// TryPublish sends m as mandatory and later calls outcome, as the contract of Publisher says. It never waits. Unless
+// both results are nil nothing of m was or will be sent, and outcome is never called: with again the window is full,
+// the socket is behind or the broker has an alarm, and once it is closed m may be tried again; the one error is
+// ErrIncarnationOver. What was handed to the socket's buffer may have been sent, and ends Unknown when the incarnation
+// does first.
 //
-// m must not change before its outcome. Two messages that are equal in every byte and unanswered at the same time may both end Unknown
-// with code 312 (basic.return's "no route"), when the broker returns one of them.
-func (p *Publisher) TryPublish(incarnation uint64, m federation.Message, outcome func(federation.Outcome)) (again <-chan struct{}, err error) {
-	c := amqpwire.Content{Exchange: m.Exchange, Key: m.RoutingKey, Mandatory: true, Properties: m.Properties, Body: m.Body}
+// m must not change before its outcome. Two messages that are equal in every byte and unanswered at the same time may
+// both end Unknown with code 312 (basic.return's "no route"), when the broker returns one of them.
+func (p *Publisher) TryPublish(incarnation uint64, m federation.Message, outcome func(federation.Outcome)) (
+	again <-chan struct{}, err error) {
+	c := amqpwire.Content{
+		Exchange: m.Exchange, Key: m.RoutingKey, Mandatory: true, Properties: m.Properties, Body: m.Body}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.current
@@ -44,8 +47,10 @@ func (p *Publisher) TryPublish(incarnation uint64, m federation.Message, outcome
 	return again, nil
 }
 
-// Publish is TryPublish that waits. Errors: ErrIncarnationOver, ctx's; after one nothing of m was or will be sent, and outcome is never called.
-func (p *Publisher) Publish(ctx context.Context, incarnation uint64, m federation.Message, outcome func(federation.Outcome)) error {
+// Publish is TryPublish that waits. Errors: ErrIncarnationOver, ctx's; after one nothing of m was or will be sent, and
+// outcome is never called.
+func (p *Publisher) Publish(ctx context.Context, incarnation uint64, m federation.Message,
+	outcome func(federation.Outcome)) error {
 	for {
 		again, err := p.TryPublish(incarnation, m, outcome)
 		if again == nil {

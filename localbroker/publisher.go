@@ -8,15 +8,18 @@ import (
 	"cloudqueue/federation"
 )
 
-// Publisher publishes on one channel, with the owner lock held by that channel itself. Each channel is an incarnation; when it ends,
-// everything unanswered is told and Acquire begins the next one. The contract of all its methods:
+// Publisher publishes on one channel, with the owner lock held by that channel itself. Each channel is an incarnation;
+// when it ends, everything unanswered is told and Acquire begins the next one. The contract of all its methods:
 //
 //   - Any goroutine may call any of them at any time; publishes leave in the order in which their calls return.
-//   - Each publish that was taken ends in exactly one call of its outcome, also after a lost connection, Close, or the end of Run.
-//   - Outcomes are called one at a time, by the publisher's one goroutine, in the order in which the broker answered, which need not be
-//     that of the publishes. An outcome must not block and must not publish: the next ones wait for it.
+//   - Each publish that was taken ends in exactly one call of its outcome, also after a lost connection, Close, or the
+//     end of Run.
+//   - Outcomes are called one at a time, by the publisher's one goroutine, in the order in which the broker answered,
+//     which need not be that of the publishes. An outcome must not block and must not publish: the next ones wait for
+//     it.
 //   - All outcomes of an incarnation are called before any of the next one.
-//   - A publisher that had the lock takes it again by itself, within a minute, when its channel ended and nobody acquires.
+//   - A publisher that had the lock takes it again by itself, within a minute, when its channel ended and nobody
+//     acquires.
 type Publisher struct {
 	broker *Broker
 	queue  string // of the owner lock
@@ -38,19 +41,22 @@ type Publisher struct {
 	sessions sync.WaitGroup // of own connections that have not ended; Add only while not closed
 }
 
-// Publisher makes the publisher that holds the owner lock cq.owner.<site>.<index>. It works while Run does, until it is closed.
+// Publisher makes the publisher that holds the owner lock cq.owner.<site>.<index>. It works while Run does, until it is
+// closed.
 func (b *Broker) Publisher(index uint32) *Publisher {
 	queue := fmt.Sprintf("cq.owner.%s.%d", b.cfg.Site, index)
-	p := &Publisher{broker: b, queue: queue, box: newStateBox(b.cfg.Logger.With("part", "publisher", "lock", queue), stateWaiting, "not started"),
-		acquiring: make(chan struct{}, 1), wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	log := b.cfg.Logger.With("part", "publisher", "lock", queue)
+	p := &Publisher{broker: b, queue: queue, box: newStateBox(log, stateWaiting, "not started"),
+		acquiring: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		quit: make(chan struct{}), done: make(chan struct{})}
 	b.adopt(p)
 	return p
 }
 
-// Acquire waits until the channel is open in confirm mode and holds the lock, and names the incarnation. It gives the same one
-// until that is over, or until it is asked for on the other connection: with apart the channel is on a connection of the publisher's own,
-// which a publish can make the broker close without harm to other publishers; without, on the one that all share. State says what it
-// waits for. Errors: ctx's, ErrClosed.
+// Acquire waits until the channel is open in confirm mode and holds the lock, and names the incarnation. It gives the
+// same one until that is over, or until it is asked for on the other connection: with apart the channel is on a
+// connection of the publisher's own, which a publish can make the broker close without harm to other publishers;
+// without, on the one that all share. State says what it waits for. Errors: ctx's, ErrClosed.
 func (p *Publisher) Acquire(ctx context.Context, apart bool) (incarnation uint64, err error) {
 	select {
 	case p.acquiring <- struct{}{}:
@@ -59,7 +65,8 @@ func (p *Publisher) Acquire(ctx context.Context, apart bool) (incarnation uint64
 		return 0, ctx.Err()
 	}
 	p.leave(ctx, !apart)
-	retry := backoff{least: p.broker.cfg.RetryMin / 4, most: p.broker.cfg.RetryMin * 4} // the lock is free milliseconds after its owner's end
+	// the lock is free milliseconds after its owner's end
+	retry := backoff{least: p.broker.cfg.RetryMin / 4, most: p.broker.cfg.RetryMin * 4}
 	for {
 		incarnation, closed := p.held()
 		if incarnation != 0 {
@@ -211,7 +218,8 @@ func (p *Publisher) State() federation.PartState {
 	return state
 }
 
-// Close gives the lock back. Nil: what was unanswered is Unknown, and everything has been told. Errors: ctx's; closing goes on all the same.
+// Close gives the lock back. Nil: what was unanswered is Unknown, and everything has been told. Errors: ctx's; closing
+// goes on all the same.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.quitOnce()
 	if p.broker.disown(p) {

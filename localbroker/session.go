@@ -13,7 +13,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// session is one open connection, from the handshake to its end. It is never repaired: what used it starts again on the next one.
+// session is one open connection, from the handshake to its end. It is never repaired: what used it starts again on the
+// next one.
 type session struct {
 	cfg     *Config
 	client  *amqp.Connection
@@ -53,7 +54,8 @@ func dial(ctx context.Context, cfg *Config, to *target, name string) (*session, 
 	s.work.Go(s.wire.flush)
 	s.client, err = amqp.Open(s.wire, amqp.Config{
 		SASL: to.sasl(), Vhost: to.vhost, FrameSize: cfg.FrameSize, Heartbeat: cfg.Heartbeat, Locale: "en_US",
-		Properties: amqp.Table{"product": "cloudqueue", "platform": "go", "connection_name": "cloudqueue " + string(cfg.Site) + " " + name},
+		Properties: amqp.Table{"product": "cloudqueue", "platform": "go",
+			"connection_name": "cloudqueue " + string(cfg.Site) + " " + name},
 	})
 	if err != nil {
 		err = s.handshakeError(ctx, err)
@@ -66,8 +68,8 @@ func dial(ctx context.Context, cfg *Config, to *target, name string) (*session, 
 	return s, nil
 }
 
-// watchReader ends the session when the library does not come back to read: an answer that nobody asked for makes it wait for ever, and
-// then no read is there to time out.
+// watchReader ends the session when the library does not come back to read: an answer that nobody asked for makes it
+// wait for ever, and then no read is there to time out.
 func (s *session) watchReader() {
 	tick := time.NewTicker(s.cfg.CallTimeout)
 	defer tick.Stop()
@@ -147,7 +149,8 @@ func (s *session) close(grace time.Duration) {
 	cut.Stop()
 }
 
-// word gives the broker's reason for the end of the connection, which says more than the library's error; err while there is none.
+// word gives the broker's reason for the end of the connection, which says more than the library's error; err while
+// there is none.
 func (s *session) word(err error) error {
 	if end := s.wire.reason(); end != nil {
 		return end
@@ -157,7 +160,8 @@ func (s *session) word(err error) error {
 
 // finish waits until nothing of an ended session runs any more.
 func (s *session) finish() {
-	cut := time.AfterFunc(time.Second, func() { s.wire.kill(errors.New("closed")) }) // a socket that takes nothing, not even close-ok
+	// a socket that takes nothing, not even close-ok
+	cut := time.AfterFunc(time.Second, func() { s.wire.kill(errors.New("closed")) })
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
@@ -165,8 +169,9 @@ func (s *session) finish() {
 	cut.Stop()
 }
 
-// await waits for a call of the library, which knows no context, until it answers, the broker takes longer than cfg.CallTimeout (which
-// ends the session; an alarm suspends it) or ctx ends. Then answered is false and the call goes on without its caller.
+// await waits for a call of the library, which knows no context, until it answers, the broker takes longer than
+// cfg.CallTimeout (which ends the session; an alarm suspends it) or ctx ends. Then answered is false and the call goes
+// on without its caller.
 func (s *session) await(ctx context.Context, what string, call func() error) (answered bool, err error) {
 	done := make(chan error, 1)
 	result := make(chan error, 1)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// stallConn gives every read and write of a socket a deadline. It sits below TLS, so that a write which only waits for an alarm
-// to end can be continued: after a time-out of its own writes TLS never works again.
+// stallConn gives every read and write of a socket a deadline. It sits below TLS, so that a write which only waits for
+// an alarm to end can be continued: after a time-out of its own writes TLS never works again.
 type stallConn struct {
 	net.Conn
 	timeout time.Duration

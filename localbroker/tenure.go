@@ -9,7 +9,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// tenure is one incarnation of a publisher: its channel's sink and what is unanswered on it. Guarded by the publisher's mu.
+// tenure is one incarnation of a publisher: its channel's sink and what is unanswered on it. Guarded by the publisher's
+// mu.
 type tenure struct {
 	publisher   *Publisher
 	session     *session
@@ -58,8 +59,8 @@ func (t *tenure) over(why closing) {
 	wakeUp(p.wake)
 }
 
-// bodyLimit reads the broker's own limit out of its refusal ("message size 9 is larger than configured max size 8"), so that the next one
-// over it is TooLarge without a try. It holds for the session: an admin may raise it.
+// bodyLimit reads the broker's own limit out of its refusal ("message size 9 is larger than configured max size 8"), so
+// that the next one over it is TooLarge without a try. It holds for the session: an admin may raise it.
 func bodyLimit(why closing) int64 {
 	found := maxSize.FindStringSubmatch(why.text)
 	if why.hard || found == nil {
@@ -77,8 +78,8 @@ var maxSize = regexp.MustCompile(`larger than configured max size (\d+)`)
 // deliver: somebody has published into the lock queue. It stays there; a prefetch of 1 keeps it at one.
 func (t *tenure) deliver(*content) (more bool) { return false }
 
-// cancelled: the lock is lost, because its queue was deleted. Whoever declares it again may publish, so not even what is queued in this
-// process may be sent any more.
+// cancelled: the lock is lost, because its queue was deleted. Whoever declares it again may publish, so not even what
+// is queued in this process may be sent any more.
 func (t *tenure) cancelled() { t.session.wire.kill(errLockLost) }
 
 var errLockLost = errors.New("the owner lock's queue was deleted")
@@ -102,8 +103,8 @@ func (p *Publisher) acquire(ctx context.Context, s *session) (uint64, error) {
 	return 0, errOver
 }
 
-// lock takes the lock: an exclusive consumer, which the broker frees when this channel's process has ended, and not before. A dead channel
-// publishes nothing, so a successor's first publish comes after our last one (decisions.md, M5).
+// lock takes the lock: an exclusive consumer, which the broker frees when this channel's process has ended, and not
+// before. A dead channel publishes nothing, so a successor's first publish comes after our last one (decisions.md, M5).
 func (p *Publisher) lock(lib *amqp.Channel) error {
 	if err := lib.Confirm(false); err != nil {
 		return err
@@ -142,11 +143,13 @@ func (p *Publisher) explain(err error) {
 		p.box.set(stateWaiting, reason, fix)
 	case exclusive(err):
 		p.box.set(stateWaiting, "another channel still holds the owner lock "+p.queue,
-			"it ends by itself when the broker has ended the earlier router's channel; if that router still runs, stop it: rabbitmqctl list_consumers")
+			"it ends by itself when the broker has ended the earlier router's channel; "+
+				"if that router still runs, stop it: rabbitmqctl list_consumers")
 	case code == amqp.AccessRefused:
 		p.box.set(stateHeld, text, fixPermissions)
 	case code == amqp.PreconditionFailed || code == amqp.ResourceLocked:
-		p.box.set(stateHeld, text, "delete the queue, so that it is declared again, durable: rabbitmqctl delete_queue "+p.queue)
+		p.box.set(stateHeld, text,
+			"delete the queue, so that it is declared again, durable: rabbitmqctl delete_queue "+p.queue)
 	default:
 		p.box.set(stateWaiting, err.Error(), "")
 	}

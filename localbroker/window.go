@@ -8,8 +8,9 @@ import (
 	"cloudqueue/localbroker/amqpwire"
 )
 
-// window holds what one incarnation of a publisher has sent and the broker has not answered, by the numbers that the broker counts
-// (from 1). It is pure. It is full when the oldest unanswered is len(slots) back, however many behind it are answered.
+// window holds what one incarnation of a publisher has sent and the broker has not answered, by the numbers that the
+// broker counts (from 1). It is pure. It is full when the oldest unanswered is len(slots) back, however many behind it
+// are answered.
 type window struct {
 	slots []slot
 	first uint64 // oldest unanswered
@@ -73,7 +74,8 @@ func (s *slot) confirmed(ack bool) federation.Outcome {
 	case s.returned:
 		return s.verdict
 	case s.doubtful:
-		return federation.Outcome{Kind: federation.Unknown, Code: federation.CodeNoRoute, Text: "a return that may have been this one's"}
+		return federation.Outcome{Kind: federation.Unknown, Code: federation.CodeNoRoute,
+			Text: "a return that may have been this one's"}
 	}
 	return federation.Outcome{Kind: federation.Confirmed}
 }
@@ -84,9 +86,9 @@ func (s *slot) settle(result federation.Outcome) settled {
 	return told
 }
 
-// matchReturn notes a return, whose confirm follows. A return carries no number, so it is recognised by what it brings back: all of its bytes;
-// if the broker has changed those, x-cq-id; if there is none, exchange and key. When several unanswered ones could be meant, none of them may
-// be taken for delivered: each ends Unknown.
+// matchReturn notes a return, whose confirm follows. A return carries no number, so it is recognised by what it brings
+// back: all of its bytes; if the broker has changed those, x-cq-id; if there is none, exchange and key. When several
+// unanswered ones could be meant, none of them may be taken for delivered: each ends Unknown.
 func (w *window) matchReturn(in *content) error {
 	meant := w.candidates(in, func(m *federation.Message) bool {
 		return bytes.Equal(m.Properties, in.properties) && bytes.Equal(m.Body, in.body)
@@ -114,15 +116,17 @@ func (w *window) matchReturn(in *content) error {
 func (w *window) candidates(in *content, same func(*federation.Message) bool) (found []*slot) {
 	for n := w.first; n < w.next; n++ {
 		s := w.at(n)
-		if !s.answered && !s.returned && s.message.Exchange == in.exchange && s.message.RoutingKey == in.key && same(&s.message) {
+		if !s.answered && !s.returned && s.message.Exchange == in.exchange && s.message.RoutingKey == in.key &&
+			same(&s.message) {
 			found = append(found, s)
 		}
 	}
 	return found
 }
 
-// end settles everything unanswered when the channel is over. One that was returned is in no queue whatever else happened. If it was
-// a refused publish that closed the channel and only one other was unanswered, that is the refused one.
+// end settles everything unanswered when the channel is over. One that was returned is in no queue whatever else
+// happened. If it was a refused publish that closed the channel and only one other was unanswered, that is the refused
+// one.
 func (w *window) end(why closing, out []settled) []settled {
 	var open []*slot
 	for n := w.first; n < w.next; n++ {
@@ -146,8 +150,8 @@ func (w *window) end(why closing, out []settled) []settled {
 	return out
 }
 
-// refusal tells whether the broker closed the channel because of one message (soft errors of AMQP 0-9-1 section 1.1), or over one the
-// connection, which nobody else used (hard errors, from 500 on).
+// refusal tells whether the broker closed the channel because of one message (soft errors of AMQP 0-9-1 section 1.1),
+// or over one the connection, which nobody else used (hard errors, from 500 on).
 func (c closing) refusal() bool {
 	if c.cause != 0 && c.cause != amqpwire.BasicPublish {
 		return false

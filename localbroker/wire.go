@@ -13,8 +13,8 @@ import (
 	"cloudqueue/localbroker/amqpwire"
 )
 
-// wire is the transport that the client library reads and writes. It keeps for itself what the library would change or do
-// slowly, and passes the rest:
+// wire is the transport that the client library reads and writes. It keeps for itself what the library would change or
+// do slowly, and passes the rest:
 //
 //	broker -> deliveries, returns, confirms --> the channel's sink, in the order of the wire
 //	          everything else ---------------> the library (handshake, calls, heartbeats)
@@ -61,8 +61,8 @@ type closing struct {
 	apart bool            // it was one publisher's own
 }
 
-// sink takes what arrives on a channel, in the order of the wire, from the reading goroutine. No method may block. An error ends
-// the connection.
+// sink takes what arrives on a channel, in the order of the wire, from the reading goroutine. No method may block. An
+// error ends the connection.
 type sink interface {
 	deliver(c *content) (more bool) // false: drop what follows
 	returned(c *content) error

@@ -85,7 +85,8 @@ func propertySize(p property, b []byte) (int, bool) {
 	return size, size <= len(b)
 }
 
-var propertyNames = [propertyCount]string{"content-type", "content-encoding", "headers", "delivery-mode", "priority", "correlation-id", "reply-to",
+var propertyNames = [propertyCount]string{"content-type", "content-encoding", "headers", "delivery-mode", "priority",
+	"correlation-id", "reply-to",
 	"expiration", "message-id", "timestamp", "type", "user-id", "app-id", "cluster-id"}
 
 // table gives the fields of the headers, empty when there are none.

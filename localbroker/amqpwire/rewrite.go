@@ -11,12 +11,13 @@ import (
 
 // Edit is what Rewrite changes. Its zero value changes nothing.
 type Edit struct {
-	ID, Origin    string        // x-cq-id, x-cq-origin; empty: left alone
-	Path          []string      // joins x-cq-path, which only grows: what it lacks is added behind
-	Time          time.Time     // x-cq-time, in whole milliseconds; zero: left alone
-	Duplicate     bool          // x-cq-duplicate only ever becomes true
-	DropLocal     bool          // drops what the source's broker wrote for itself (IsLocal)
-	DropForged    bool          // drops our headers that the edit does not set, whatever is in them; an x-cq-duplicate of true stays
+	ID, Origin string    // x-cq-id, x-cq-origin; empty: left alone
+	Path       []string  // joins x-cq-path, which only grows: what it lacks is added behind
+	Time       time.Time // x-cq-time, in whole milliseconds; zero: left alone
+	Duplicate  bool      // x-cq-duplicate only ever becomes true
+	DropLocal  bool      // drops what the source's broker wrote for itself (IsLocal)
+	// drops our headers that the edit does not set, whatever is in them; an x-cq-duplicate of true stays
+	DropForged    bool
 	ClearUserID   bool          // user-id, if there is one, moves into the header x-cq-user-id
 	SetExpiration bool          // replaces expiration
 	Expiration    time.Duration // rounded up to a millisecond; below 0 is 0
@@ -24,8 +25,8 @@ type Edit struct {
 
 // IsLocal tells whether a header is the source broker's bookkeeping, which must not reach another broker: a foreign
 // x-death makes a broker's cycle check drop the message silently, counts and offsets of the source's queue would be
-// taken for the destination's. One of another type than brokers write (kind) is the publisher's own and passes: RabbitMQ
-// ignores an x-death that is text (embedded/testdata/conformance/lifetime.txt).
+// taken for the destination's. One of another type than brokers write (kind) is the publisher's own and passes:
+// RabbitMQ ignores an x-death that is text (embedded/testdata/conformance/lifetime.txt).
 func IsLocal(name string, kind byte) bool {
 	switch name {
 	case "x-death":

@@ -38,8 +38,8 @@ func (b *Broker) judgeMemory() {
 	a.over = nil
 }
 
-// blockWhileAlarmed is called by a reader that has a publish in hand. During an alarm it tells the client, and returns when
-// the alarm is over or the connection ends.
+// blockWhileAlarmed is called by a reader that has a publish in hand. During an alarm it tells the client, and returns
+// when the alarm is over or the connection ends.
 func (c *connection) blockWhileAlarmed() {
 	if !c.broker.raised.Load() {
 		return

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// methodForms describes the arguments of every method, so that one with a wrong argument is refused before anything is done:
+// methodForms describes the arguments of every method, so that one with a wrong argument is refused before anything is
+// done:
 //
 //	o octet or packed bits · s short · l long · L longlong · n shortstr · S longstr · T table
 var methodForms = map[methodID]string{

@@ -5,14 +5,16 @@ package embedded
 //	reserved short · destination shortstr · source shortstr · routing-key shortstr · no-wait bit · arguments table
 func (ch *channel) bindExchange(d *decoder, bind bool) *exception {
 	d.short()
-	destination, source, key, noWait := cleanName(d.shortString()), cleanName(d.shortString()), d.shortString(), d.bits().has(0)
+	destination, source, key, noWait := cleanName(d.shortString()), cleanName(d.shortString()), d.shortString(),
+		d.bits().has(0)
 	args := d.table()
 	if destination == "" || source == "" {
 		return defaultExchange()
 	}
 	to := ch.broker.exchanges[destination]
 	missing := to == nil
-	from, refused := ch.broker.bindingSource(source, missing, func() *exception { return ch.broker.noExchange(destination) })
+	from, refused := ch.broker.bindingSource(source, missing,
+		func() *exception { return ch.broker.noExchange(destination) })
 	if refused == nil {
 		refused = ch.broker.changeBinding(from, &binding{exchange: to, key: key, args: args}, bind)
 	}
@@ -22,7 +24,8 @@ func (ch *channel) bindExchange(d *decoder, bind bool) *exception {
 	return refused
 }
 
-// bindQueue binds a queue to an exchange. With an empty queue name and key it means the queue declared last under its name.
+// bindQueue binds a queue to an exchange. With an empty queue name and key it means the queue declared last under its
+// name.
 //
 //	reserved short · queue shortstr · exchange shortstr · routing-key shortstr · no-wait bit (bind alone) · arguments table
 func (ch *channel) bindQueue(d *decoder, bind bool) *exception {
@@ -63,7 +66,8 @@ func (ch *channel) changeQueueBinding(name, source, key string, args table, bind
 }
 
 // bindingSource finds the exchange that a binding leads from. RabbitMQ names the source when both ends are missing.
-func (b *Broker) bindingSource(source string, destinationMissing bool, missing func() *exception) (*exchange, *exception) {
+func (b *Broker) bindingSource(source string, destinationMissing bool, missing func() *exception) (
+	*exchange, *exception) {
 	x := b.exchanges[source]
 	if x == nil {
 		return nil, b.noExchange(source)

@@ -19,8 +19,8 @@ type Broker struct {
 	life   context.Context // ends with Close
 	end    context.CancelFunc
 
-	// mu guards all below and the exchanges, queues and consumers that hang on it. One lock for all: a routing touches several
-	// queues, a queue several connections, and nothing waits under it. Always released by unlock.
+	// mu guards all below and the exchanges, queues and consumers that hang on it. One lock for all: a routing touches
+	// several queues, a queue several connections, and nothing waits under it. Always released by unlock.
 	mu          sync.Mutex
 	exchanges   map[string]*exchange
 	queues      map[string]*queue

@@ -1,6 +1,7 @@
 package embedded
 
-// channel is one AMQP channel. Its connection's reader alone calls its methods; what deliveries touch is guarded by Broker.mu.
+// channel is one AMQP channel. Its connection's reader alone calls its methods; what deliveries touch is guarded by
+// Broker.mu.
 type channel struct {
 	id         uint16
 	connection *connection
@@ -106,7 +107,8 @@ func (ch *channel) handleBasic(id methodID, d *decoder) *exception {
 	return unknownMethod()
 }
 
-// end takes the channel out of the broker: consumers go, what is unsettled goes back to where it was. Broker.mu is held.
+// end takes the channel out of the broker: consumers go, what is unsettled goes back to where it was. Broker.mu is
+// held.
 func (ch *channel) end() {
 	if ch.ended {
 		return

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// Close ends every connection as ServeConn does when its ctx ends, and drops all messages. When ctx ends first, what is left
-// is cut off, and that is the one error: that of ctx. After it the broker serves nothing; a second call does nothing.
+// Close ends every connection as ServeConn does when its ctx ends, and drops all messages. When ctx ends first, what is
+// left is cut off, and that is the one error: that of ctx. After it the broker serves nothing; a second call does
+// nothing.
 func (b *Broker) Close(ctx context.Context) (err error) {
 	b.end()
 	left := b.everyConnection()

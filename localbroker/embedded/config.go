@@ -7,15 +7,15 @@ import (
 )
 
 // Config says how a broker behaves. The zero value is a broker for user guest with password guest, with the limits that
-// Limits names. A time-out or limit below zero is the default too: there is no "off", because a broker in the process of
-// something else must not be the reason for its end.
+// Limits names. A time-out or limit below zero is the default too: there is no "off", because a broker in the process
+// of something else must not be the reason for its end.
 type Config struct {
 	// Users by name. Empty means guest with password guest, as a fresh RabbitMQ has.
 	Users map[string]User
 	// VHost is the one virtual host; zero means "/". Another one in connection.open is refused with 530.
 	VHost string
-	// Product is the name that clients see; zero means "Cloudqueue embedded broker". A client that asks for "RabbitMQ" before it
-	// uses an extension can be told that: the extensions are there.
+	// Product is the name that clients see; zero means "Cloudqueue embedded broker". A client that asks for "RabbitMQ"
+	// before it uses an extension can be told that: the extensions are there.
 	Product string
 	// Heartbeat is proposed to clients; zero means 60 s (RabbitMQ's), negative means none. Whole seconds.
 	Heartbeat time.Duration
@@ -28,8 +28,8 @@ type Config struct {
 	CloseTimeout time.Duration
 	// Limits bound what clients can make the broker hold.
 	Limits Limits
-	// Fate decides what becomes of a message, for tests of its publishers; nil means that all goes well. It is called with the
-	// broker locked: it must return at once and not call the broker.
+	// Fate decides what becomes of a message, for tests of its publishers; nil means that all goes well. It is called
+	// with the broker locked: it must return at once and not call the broker.
 	Fate func(Arrival) Fate
 	// Logger gets connections' starts, ends and the alarm; nil means none.
 	Logger *slog.Logger
@@ -52,12 +52,13 @@ type Limits struct {
 	Connections int
 	// Handshakes at once, accepted but not open: 256. More are closed unread.
 	Handshakes int
-	// MessageBytes is the largest body: 16 MiB (RabbitMQ 4's). A larger one closes its channel with 406. Twice as much may be
-	// arriving on all channels of a connection together; more closes it with 506.
+	// MessageBytes is the largest body: 16 MiB (RabbitMQ 4's). A larger one closes its channel with 406. Twice as much
+	// may be arriving on all channels of a connection together; more closes it with 506.
 	MessageBytes int64
 	// MemoryBytes raises the alarm when messages hold more: 256 MiB. It ends at nine tenths of that.
 	MemoryBytes int64
-	// OutboxBytes held for one client before its consumers wait and it is not read: 4 MiB. One message more may be added.
+	// OutboxBytes held for one client before its consumers wait and it is not read: 4 MiB. One message more may be
+	// added.
 	OutboxBytes int
 	// Queues, Exchanges and Bindings of the virtual host: 10,000, 10,000 and 100,000. More are refused with 406.
 	Queues, Exchanges, Bindings int

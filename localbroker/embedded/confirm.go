@@ -1,8 +1,8 @@
 package embedded
 
 // confirms is a channel's confirm mode. Acks wait until the reader has no more input, or another answer has to go out
-// first, so that a stream of publishes costs few of them; RabbitMQ does the same. A channel exception drops those that wait,
-// as it does there: the publisher must take their messages as of unknown outcome. Of the reader.
+// first, so that a stream of publishes costs few of them; RabbitMQ does the same. A channel exception drops those that
+// wait, as it does there: the publisher must take their messages as of unknown outcome. Of the reader.
 type confirms struct {
 	on        bool
 	published uint64 // number of the last message

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// connection is one client. Two goroutines serve it: the reader (ServeConn's own), which does what the client asks, and the
-// writer of its outbox.
+// connection is one client. Two goroutines serve it: the reader (ServeConn's own), which does what the client asks, and
+// the writer of its outbox.
 type connection struct {
 	broker   *Broker
 	conn     net.Conn
@@ -69,7 +69,8 @@ func (c *connection) serve() {
 	c.broker.log.Info("connection closed", "connection", c.id, "err", err)
 }
 
-// converse reads and does what the client asks until the end. The error is nil after a close that either side asked for.
+// converse reads and does what the client asks until the end. The error is nil after a close that either side asked
+// for.
 func (c *connection) converse() error {
 	err := c.handshake()
 	for err == nil {
@@ -116,8 +117,8 @@ func (c *connection) confirmAll() {
 	c.unconfirmed = c.unconfirmed[:0]
 }
 
-// leave begins the end of the connection: the client is told why and has the close timeout to answer. From here on nothing
-// else is done for it.
+// leave begins the end of the connection: the client is told why and has the close timeout to answer. From here on
+// nothing else is done for it.
 func (c *connection) leave(why *exception) { c.leaveAt(why, 0) }
 
 func (c *connection) leaveAt(why *exception, failed methodID) {
@@ -190,8 +191,8 @@ func (c *connection) deliverMore() {
 	}
 }
 
-// hangUp closes the connection so that what was written arrives: closing a TCP socket with unread input resets it, and a
-// reset takes the client's last frames away.
+// hangUp closes the connection so that what was written arrives: closing a TCP socket with unread input resets it, and
+// a reset takes the client's last frames away.
 func (c *connection) hangUp() {
 	if half, ok := c.conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
 		c.conn.SetReadDeadline(time.Now().Add(c.broker.cfg.CloseTimeout))

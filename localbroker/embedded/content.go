@@ -28,7 +28,8 @@ func (c *content) unexpected(kind byte) *exception {
 	case c.expected == expectMethod && kind != frameMethod:
 		return fail(replyUnexpectedFrame, "expected method frame, got non method frame instead")
 	case c.expected == expectHeader && kind != frameHeader:
-		return fail(replyUnexpectedFrame, "expected content header for class %d, got non content header frame instead", basicClass)
+		return fail(replyUnexpectedFrame, "expected content header for class %d, got non content header frame instead",
+			basicClass)
 	case c.expected == expectBody && kind != frameBody:
 		return fail(replyUnexpectedFrame, "expected content body, got non content body frame instead")
 	}
@@ -68,7 +69,8 @@ func (ch *channel) header(payload []byte) *exception {
 		return badFrame(frameHeader, payload, "unknown_frame")
 	}
 	if class := binary.BigEndian.Uint16(payload); class != basicClass {
-		return fail(replyUnexpectedFrame, "expected content header for class %d, got one for class %d instead", basicClass, class)
+		return fail(replyUnexpectedFrame, "expected content header for class %d, got one for class %d instead",
+			basicClass, class)
 	}
 	size := binary.BigEndian.Uint64(payload[4:])
 	if limit := ch.broker.limits.MessageBytes; size > uint64(limit) {
@@ -82,8 +84,8 @@ func (ch *channel) header(payload []byte) *exception {
 	return nil
 }
 
-// room returns where the next n bytes of the body go. Memory grows with what has come, not with what was announced, except
-// that a body of one frame gets its exact size at once.
+// room returns where the next n bytes of the body go. Memory grows with what has come, not with what was announced,
+// except that a body of one frame gets its exact size at once.
 func (ch *channel) room(n int) ([]byte, *exception) {
 	c := &ch.content
 	if refused := c.unexpected(frameBody); refused != nil {

@@ -111,7 +111,8 @@ func (d death) record() table {
 	return t
 }
 
-// cyclic reports whether a queue has seen the message before and no consumer rejected it since: it would go round for ever.
+// cyclic reports whether a queue has seen the message before and no consumer rejected it since: it would go round for
+// ever.
 func cyclic(queue string, deaths []value) bool {
 	for _, v := range deaths {
 		t, ok := v.table()

@@ -18,8 +18,8 @@ func (q *queue) deliverAll() {
 	q.dropExpired()
 }
 
-// deliverNow gives an entry that has just come to a waiting consumer, if there is one. Such an entry is never expired, even
-// with a time to live of 0.
+// deliverNow gives an entry that has just come to a waiting consumer, if there is one. Such an entry is never expired,
+// even with a time to live of 0.
 func (q *queue) deliverNow(e *entry) bool {
 	c := q.nextConsumer()
 	if c != nil {
@@ -28,8 +28,8 @@ func (q *queue) deliverNow(e *entry) bool {
 	return c != nil
 }
 
-// nextConsumer returns whose turn it is among those with room: the highest priority first, and in turn within one priority.
-// Of a single-active-consumer queue that is the first one or nobody.
+// nextConsumer returns whose turn it is among those with room: the highest priority first, and in turn within one
+// priority. Of a single-active-consumer queue that is the first one or nobody.
 func (q *queue) nextConsumer() *consumer {
 	for i, c := range q.consumers {
 		if c.ready() {

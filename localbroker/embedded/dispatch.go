@@ -81,8 +81,8 @@ func (c *connection) do(ch *channel, id methodID, d *decoder) *exception {
 	return ch.handle(id, d)
 }
 
-// channelFor finds the channel of a method, opening it for channel.open. A method for a channel that is closing, or on a
-// closing connection, is ignored.
+// channelFor finds the channel of a method, opening it for channel.open. A method for a channel that is closing, or on
+// a closing connection, is ignored.
 func (c *connection) channelFor(number uint16, id methodID) (ch *channel, ignored bool, refused *exception) {
 	c.broker.mu.Lock()
 	defer c.broker.unlock()

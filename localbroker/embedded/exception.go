@@ -50,7 +50,8 @@ func (c replyCode) endsConnection() bool {
 	return true
 }
 
-// exception is what the broker answers to a client's mistake: it closes the channel or, for the hard codes, the connection.
+// exception is what the broker answers to a client's mistake: it closes the channel or, for the hard codes, the
+// connection.
 type exception struct {
 	code replyCode
 	text string
@@ -64,8 +65,8 @@ func fail(code replyCode, format string, args ...any) *exception {
 // Error is the reply text, so that an exception can be logged and wrapped like an error.
 func (e *exception) Error() string { return e.text }
 
-// during is the method that a close names. RabbitMQ names none when it refuses to open a channel at all, and when a process
-// of its own dies of a message.
+// during is the method that a close names. RabbitMQ names none when it refuses to open a channel at all, and when a
+// process of its own dies of a message.
 func (e *exception) during(id methodID) methodID {
 	if e.code == replyNotAllowed && id == channelOpen || e.code == replyInternalError {
 		return 0

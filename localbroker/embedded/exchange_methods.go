@@ -111,7 +111,8 @@ func (ch *channel) deleteExchange(d *decoder) *exception {
 		return defaultExchange()
 	}
 	if strings.HasPrefix(name, "amq.") {
-		return fail(replyAccessRefused, "deletion of system exchange '%s' in vhost '%s' not allowed", name, ch.broker.vhost)
+		return fail(replyAccessRefused, "deletion of system exchange '%s' in vhost '%s' not allowed", name,
+			ch.broker.vhost)
 	}
 	if x := ch.broker.exchanges[name]; x != nil {
 		if flags.has(0) && len(x.bindings) > 0 {

@@ -16,8 +16,8 @@ func (q *queue) expiryOf(m *message) time.Time {
 	return time.Now().Add(ttl)
 }
 
-// dropExpired drops expired entries from the front alone: as in RabbitMQ, an expired message behind one that is not waits
-// until it comes to the front. Then it sets the timer for the front.
+// dropExpired drops expired entries from the front alone: as in RabbitMQ, an expired message behind one that is not
+// waits until it comes to the front. Then it sets the timer for the front.
 func (q *queue) dropExpired() {
 	e := q.front()
 	if e == nil || e.expires.IsZero() {
@@ -54,7 +54,8 @@ func (q *queue) expireAt(at, now time.Time) {
 	q.expiry = timer
 }
 
-// touch starts the time of x-expires again. It runs while the queue has no consumer; declaring and getting count as use.
+// touch starts the time of x-expires again. It runs while the queue has no consumer; declaring and getting count as
+// use.
 func (q *queue) touch() {
 	if q.options.expires < 0 || q.deleted {
 		return

@@ -1,9 +1,10 @@
 package embedded
 
-// Here stand the faults that a test asks for: Fate is one message's, CloseConnection and CutConnection are one connection's.
+// Here stand the faults that a test asks for: Fate is one message's, CloseConnection and CutConnection are one
+// connection's.
 
-// Fate is what becomes of a message that has passed every check: the outcomes that a publisher has to live through and that
-// a broker in good health seldom shows.
+// Fate is what becomes of a message that has passed every check: the outcomes that a publisher has to live through and
+// that a broker in good health seldom shows.
 type Fate int
 
 const (
@@ -17,7 +18,8 @@ const (
 	FateStoredThenCut
 	// FateStoredSilently: it is stored, and no confirm ever comes.
 	FateStoredSilently
-	// FateCloses: it is not stored, and the connection is closed with 541, as RabbitMQ does when a process of its own dies of a message.
+	// FateCloses: it is not stored, and the connection is closed with 541, as RabbitMQ does when a process of its own
+	// dies of a message.
 	FateCloses
 )
 
@@ -63,8 +65,8 @@ func (ch *channel) answer(p publication, accepted bool) {
 	}
 }
 
-// CloseConnection tells a client that an administrator ends its connection (320), as rabbitmqctl close_connection does. It
-// does not wait. It is false when there is no such connection.
+// CloseConnection tells a client that an administrator ends its connection (320), as rabbitmqctl close_connection does.
+// It does not wait. It is false when there is no such connection.
 func (b *Broker) CloseConnection(id uint64, reason string) bool {
 	c := b.connection(id)
 	if c == nil {
@@ -74,8 +76,8 @@ func (b *Broker) CloseConnection(id uint64, reason string) bool {
 	return true
 }
 
-// CutConnection closes a connection's socket without a word, as a broken network would. It is false when there is no such
-// connection.
+// CutConnection closes a connection's socket without a word, as a broken network would. It is false when there is no
+// such connection.
 func (b *Broker) CutConnection(id uint64) bool {
 	c := b.connection(id)
 	if c == nil {

@@ -83,7 +83,8 @@ func (c *connection) stepMethod(start frameStart, payload []byte, want methodID,
 	d := &decoder{rest: payload}
 	id := methodID(d.long())
 	if start.kind != frameMethod || start.channel != 0 || d.broken {
-		return fail(replyUnexpectedFrame, "frame of type %d on channel %d where the handshake goes on", start.kind, start.channel)
+		return fail(replyUnexpectedFrame, "frame of type %d on channel %d where the handshake goes on", start.kind,
+			start.channel)
 	}
 	if id == connectionClose || id == connectionCloseOK {
 		return c.connectionMethod(id, d)
@@ -100,8 +101,8 @@ func (c *connection) stepMethod(start frameStart, payload []byte, want methodID,
 	return nil
 }
 
-// turnAway ends a handshake. As with RabbitMQ a refused virtual host is told to everybody, a refused login to clients that
-// expect that, and anything else to nobody.
+// turnAway ends a handshake. As with RabbitMQ a refused virtual host is told to everybody, a refused login to clients
+// that expect that, and anything else to nobody.
 func (c *connection) turnAway(refused *exception, id methodID) error {
 	switch {
 	case id == connectionOpen:

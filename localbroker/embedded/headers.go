@@ -4,8 +4,8 @@ import "strings"
 
 // headersRule is a binding's arguments to a headers exchange, ready to match.
 //
-// x-match is all (the default), any, all-with-x or any-with-x; without "-with-x" fields whose names begin with x- do not
-// count. A void value asks for presence alone; else the values have to be the same, whatever their types.
+// x-match is all (the default), any, all-with-x or any-with-x; without "-with-x" fields whose names begin with x- do
+// not count. A void value asks for presence alone; else the values have to be the same, whatever their types.
 type headersRule struct {
 	any    bool
 	fields table
@@ -19,7 +19,8 @@ func checkHeadersArguments(args table) *exception {
 	}
 	mode, ok := v.text()
 	if !ok {
-		return fail(replyPreconditionFailed, "Invalid x-match field type %s (value %s); expected longstr", v.typeName(), v.printed())
+		return fail(replyPreconditionFailed, "Invalid x-match field type %s (value %s); expected longstr", v.typeName(),
+			v.printed())
 	}
 	switch mode {
 	case "all", "any", "all-with-x", "any-with-x":

@@ -62,8 +62,8 @@ func (q *queue) info() QueueInfo {
 	}
 }
 
-// Message is a message in a queue. Properties (the raw property list, flags first) and Body are shared with the broker: do
-// not change them.
+// Message is a message in a queue. Properties (the raw property list, flags first) and Body are shared with the broker:
+// do not change them.
 type Message struct {
 	Exchange    string
 	RoutingKey  string
@@ -73,8 +73,8 @@ type Message struct {
 	Position    uint64 // order of arrival in its queue, and what Remove takes
 }
 
-// Snapshot returns what is ready in a queue, in order of delivery, and takes nothing. Messages that a client has and has not
-// settled are not in it. It is nil for a queue that does not exist.
+// Snapshot returns what is ready in a queue, in order of delivery, and takes nothing. Messages that a client has and
+// has not settled are not in it. It is nil for a queue that does not exist.
 func (b *Broker) Snapshot(name string) []Message {
 	b.mu.Lock()
 	defer b.unlock()

@@ -20,7 +20,8 @@ type entry struct {
 	redelivered bool
 }
 
-// entryOverhead is what an entry costs beside its bytes: the structs, its share of the ring and of the exchange and key.
+// entryOverhead is what an entry costs beside its bytes: the structs, its share of the ring and of the exchange and
+// key.
 const entryOverhead = 256
 
 func (m *message) cost() int64 {

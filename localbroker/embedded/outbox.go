@@ -66,8 +66,8 @@ func (o *outbox) full() bool {
 	return len(o.buffer) > o.limit
 }
 
-// waitForRoom returns when the outbox is not full, or leaving is closed. The reader alone calls it, before it takes more requests
-// whose answers would go here.
+// waitForRoom returns when the outbox is not full, or leaving is closed. The reader alone calls it, before it takes
+// more requests whose answers would go here.
 func (o *outbox) waitForRoom(leaving <-chan struct{}) {
 	for o.full() {
 		select { // either way the loop looks again, or the connection is over
@@ -95,8 +95,8 @@ func (o *outbox) close(lastCall time.Time) {
 	signal(o.wake)
 }
 
-// run writes until close, or until the client does not take 64 KiB in the write timeout. afterFull is called each time a
-// full outbox has been written: consumers may have been waiting.
+// run writes until close, or until the client does not take 64 KiB in the write timeout. afterFull is called each time
+// a full outbox has been written: consumers may have been waiting.
 func (o *outbox) run(afterFull func()) error {
 	beat := time.NewTimer(time.Hour)
 	defer beat.Stop()

@@ -1,7 +1,7 @@
 package embedded
 
-// refuses reports whether a full queue turns the message away. The limits count what is ready, not what is unsettled, and
-// are asked before a waiting consumer could take the message: both as RabbitMQ does.
+// refuses reports whether a full queue turns the message away. The limits count what is ready, not what is unsettled,
+// and are asked before a waiting consumer could take the message: both as RabbitMQ does.
 func (q *queue) refuses(m *message) bool {
 	if q.options.overflow == overflowDropHead {
 		return false

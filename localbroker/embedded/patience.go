@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// patience reads from a connection with the deadline of the moment: a fixed one during the handshake and when closing, else
-// so long after now that a client which keeps its heartbeats never meets it.
+// patience reads from a connection with the deadline of the moment: a fixed one during the handshake and when closing,
+// else so long after now that a client which keeps its heartbeats never meets it.
 type patience struct {
 	conn net.Conn
 

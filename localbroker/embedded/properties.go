@@ -38,7 +38,8 @@ func (p property) bit() uint16 { return 0x8000 >> p }
 //	10 correlation-id shortstr · 9 reply-to shortstr · 8 expiration shortstr · 7 message-id shortstr · 6 timestamp longlong
 //	5 type shortstr · 4 user-id shortstr · 3 app-id shortstr · 2 cluster-id shortstr · 1 unused · 0 another flags word follows
 //
-// Bit 1 means nothing and stays. Bit 0, and bytes behind the last property, are refused: RabbitMQ answers them with 541.
+// Bit 1 means nothing and stays. Bit 0, and bytes behind the last property, are refused: RabbitMQ answers them with
+// 541.
 type properties struct {
 	raw    []byte
 	starts [propCount + 1]uint32 // starts[p] to starts[p+1] is property p, empty when it is absent
@@ -126,7 +127,8 @@ func (p *properties) header(name string) value {
 	return nil
 }
 
-// replace returns the list with one property set to the encoding, or removed when it is nil; all else is kept byte for byte.
+// replace returns the list with one property set to the encoding, or removed when it is nil; all else is kept byte for
+// byte.
 func (p *properties) replace(which property, encoding []byte) properties {
 	flags := binary.BigEndian.Uint16(p.raw)
 	if encoding == nil {

@@ -10,8 +10,8 @@ type publication struct {
 	fate      Fate
 }
 
-// publish takes a message that has arrived whole: checks it, routes it and, outside a transaction, delivers it. The checks
-// come in RabbitMQ's order. Broker.mu is held.
+// publish takes a message that has arrived whole: checks it, routes it and, outside a transaction, delivers it. The
+// checks come in RabbitMQ's order. Broker.mu is held.
 func (ch *channel) publish(c content) *exception {
 	x, refused := ch.broker.publishable(c.exchange)
 	if refused != nil {
@@ -100,7 +100,8 @@ func (ch *channel) checkProperties(m *message) *exception {
 	p := &m.properties
 	user := ch.connection.user
 	if claimed := p.text(propUserID); p.has(propUserID) && claimed != user && !ch.broker.users[user].Impersonator {
-		return fail(replyPreconditionFailed, "user_id property set to '%s' but authenticated user was '%s'", claimed, user)
+		return fail(replyPreconditionFailed, "user_id property set to '%s' but authenticated user was '%s'", claimed,
+			user)
 	}
 	if !p.has(propExpiration) {
 		return nil
@@ -122,7 +123,8 @@ func checkMessage(m *message, key string) *exception {
 			continue
 		}
 		if v.kind() != 'A' {
-			return fail(replyPreconditionFailed, "invalid message: {unacceptable_type_in_header,%q,%s}", name, v.typeName())
+			return fail(replyPreconditionFailed, "invalid message: {unacceptable_type_in_header,%q,%s}", name,
+				v.typeName())
 		}
 		m.keys = append(m.keys, headerKeys(p, name)...)
 	}

@@ -1,7 +1,7 @@
 package embedded
 
-// qos limits how many unsettled deliveries consumers get: each one that starts after it, or with the bit global all of the
-// channel together (RabbitMQ's meaning of global).
+// qos limits how many unsettled deliveries consumers get: each one that starts after it, or with the bit global all of
+// the channel together (RabbitMQ's meaning of global).
 //
 //	prefetch-size long · prefetch-count short · global bit
 func (ch *channel) qos(d *decoder) *exception {

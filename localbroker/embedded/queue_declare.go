@@ -115,8 +115,8 @@ func (ch *channel) sameQueue(q *queue, flags queueFlags, args table) *exception 
 	return nil
 }
 
-// sameArgument compares one argument of a second declare. Integers of different width are the same when their values are;
-// naming the classic queue type is the same as leaving it out.
+// sameArgument compares one argument of a second declare. Integers of different width are the same when their values
+// are; naming the classic queue type is the same as leaving it out.
 func sameArgument(name, what string, old, args table) *exception {
 	have, got := old.get(name), args.get(name)
 	if bytes.Equal(have, got) {
@@ -128,7 +128,8 @@ func sameArgument(name, what string, old, args table) *exception {
 		if a == b {
 			return nil
 		}
-		return fail(replyPreconditionFailed, "inequivalent arg '%s' for %s: received '%d' but current is '%d'", name, what, b, a)
+		return fail(replyPreconditionFailed, "inequivalent arg '%s' for %s: received '%d' but current is '%d'", name,
+			what, b, a)
 	}
 	if name == "x-queue-type" && (len(have) == 0 || len(got) == 0) {
 		return nil

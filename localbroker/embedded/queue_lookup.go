@@ -36,7 +36,8 @@ func (ch *channel) mayUse(q *queue) *exception {
 
 func (ch *channel) locked(q *queue) *exception {
 	return fail(replyResourceLocked, "cannot obtain exclusive access to locked %s. It could be originally declared on another "+
-		"connection or the exclusive property value does not match that of the original declaration.", ch.broker.named(q))
+		"connection or the exclusive property value does not match that of the original declaration.",
+		ch.broker.named(q))
 }
 
 func (b *Broker) named(q *queue) string {

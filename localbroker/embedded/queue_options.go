@@ -55,12 +55,13 @@ var declareArguments = []struct {
 
 // otherTypesArguments belong to RabbitMQ's quorum queues and streams; a classic queue does not take them.
 var otherTypesArguments = []string{
-	"x-delivery-limit", "x-quorum-initial-group-size", "x-initial-cluster-size", "x-queue-leader-locator", "x-dead-letter-strategy",
+	"x-delivery-limit", "x-quorum-initial-group-size", "x-initial-cluster-size", "x-queue-leader-locator",
+	"x-dead-letter-strategy",
 	"x-max-in-memory-length", "x-max-in-memory-bytes", "x-max-age", "x-stream-max-segment-size-bytes",
 }
 
-// parseQueueOptions reads the arguments of queue.declare. Arguments that it does not know are kept and ignored, as RabbitMQ
-// does.
+// parseQueueOptions reads the arguments of queue.declare. Arguments that it does not know are kept and ignored, as
+// RabbitMQ does.
 func parseQueueOptions(name, vhost string, args table) (queueOptions, *exception) {
 	o := queueOptions{ttl: -1, expires: -1, maxLength: -1, maxBytes: -1, overflow: overflowDropHead}
 	if v := args.get("x-dead-letter-exchange"); v != nil && v.kind() != 'S' {
@@ -73,7 +74,8 @@ func parseQueueOptions(name, vhost string, args table) (queueOptions, *exception
 			continue
 		}
 		if reason := a.check(&o, v, args); reason != "" {
-			return o, fail(replyPreconditionFailed, "invalid arg '%s' for queue '%s' in vhost '%s': %s", a.name, name, vhost, reason)
+			return o, fail(replyPreconditionFailed, "invalid arg '%s' for queue '%s' in vhost '%s': %s", a.name, name,
+				vhost, reason)
 		}
 	}
 	return o, refuseArguments(args, otherTypesArguments, name, vhost)

@@ -2,9 +2,9 @@ package embedded
 
 import "strings"
 
-// directReplyTo is the pseudo-queue of RabbitMQ's direct reply-to: a client that consumes from it gets the replies to what
-// it publishes with this text as reply-to. The broker puts a key that leads to the consumer in its place; publishing to the
-// default exchange with that key reaches the client without any queue.
+// directReplyTo is the pseudo-queue of RabbitMQ's direct reply-to: a client that consumes from it gets the replies to
+// what it publishes with this text as reply-to. The broker puts a key that leads to the consumer in its place;
+// publishing to the default exchange with that key reaches the client without any queue.
 const directReplyTo = "amq.rabbitmq.reply-to"
 
 func (ch *channel) consumeReplies(c *consumer, noWait bool) *exception {
@@ -40,8 +40,8 @@ func (ch *channel) replyAddress(m *message) *exception {
 	return nil
 }
 
-// deliverReply sends a reply at once. A client that does not read loses it: there is nowhere to keep it. Its delivery tag is
-// used again, as in RabbitMQ.
+// deliverReply sends a reply at once. A client that does not read loses it: there is nowhere to keep it. Its delivery
+// tag is used again, as in RabbitMQ.
 func (c *consumer) deliverReply(m *message) {
 	if c.channel.ended || c.channel.connection.out.full() {
 		return

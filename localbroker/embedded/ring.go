@@ -27,8 +27,8 @@ func (r *ring) popFront() *entry {
 	return e
 }
 
-// insert puts e where its position says. New entries go to the end and requeued ones near the front, so it walks from the
-// nearer end.
+// insert puts e where its position says. New entries go to the end and requeued ones near the front, so it walks from
+// the nearer end.
 func (r *ring) insert(e *entry) {
 	if r.count == len(r.slots) {
 		r.resize(max(8, 2*len(r.slots)))

@@ -13,8 +13,8 @@ import (
 // ErrClosed is what Serve returns once the broker is closed.
 var ErrClosed = errors.New("the broker is closed")
 
-// Serve accepts connections until ctx ends or the broker is closed, and then ends those it accepted, as ServeConn does. It
-// closes l. The error is ctx's, ErrClosed, or the listener's.
+// Serve accepts connections until ctx ends or the broker is closed, and then ends those it accepted, as ServeConn does.
+// It closes l. The error is ctx's, ErrClosed, or the listener's.
 func (b *Broker) Serve(ctx context.Context, l net.Listener) error {
 	serving, stop := context.WithCancel(ctx)
 	defer context.AfterFunc(b.life, stop)()
@@ -59,9 +59,9 @@ func (b *Broker) whyStopped(ctx context.Context, err error) error {
 	return fmt.Errorf("accept: %w", err)
 }
 
-// ServeConn serves one connection until the client closes it, breaks the protocol or goes silent, or ctx ends or the broker
-// is closed: then the client is told (320, connection forced) and has the close timeout to answer. It closes conn, which may
-// be any net.Conn with working deadlines (net.Pipe is one). No goroutine of it is left when it returns.
+// ServeConn serves one connection until the client closes it, breaks the protocol or goes silent, or ctx ends or the
+// broker is closed: then the client is told (320, connection forced) and has the close timeout to answer. It closes
+// conn, which may be any net.Conn with working deadlines (net.Pipe is one). No goroutine of it is left when it returns.
 func (b *Broker) ServeConn(ctx context.Context, conn net.Conn) {
 	c := newConnection(b, conn)
 	if !b.register(c) {

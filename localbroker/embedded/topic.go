@@ -11,7 +11,8 @@ func topicWords(key string) []string {
 }
 
 // topicMatch reports whether a key's words match a pattern's, where * stands for one word and # for any number of them.
-// When a word fails it goes back to the last # alone, which is enough, and bounds the work to len(pattern) × len(words).
+// When a word fails it goes back to the last # alone, which is enough, and bounds the work to len(pattern) ×
+// len(words).
 func topicMatch(pattern, words []string) bool {
 	p, w := 0, 0
 	hash, resume := -1, 0

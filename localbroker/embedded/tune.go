@@ -29,9 +29,11 @@ func negotiable(name string, least, most, got int64) *exception {
 	}
 	switch {
 	case got != 0 && got < least:
-		return fail(replyNotAllowed, "negotiated %s = %d%s is lower than the minimum allowed value (%d)", name, got, detail, least)
+		return fail(replyNotAllowed, "negotiated %s = %d%s is lower than the minimum allowed value (%d)", name, got,
+			detail, least)
 	case got == 0 || got > most:
-		return fail(replyNotAllowed, "negotiated %s = %d%s is higher than the maximum allowed value (%d)", name, got, detail, most)
+		return fail(replyNotAllowed, "negotiated %s = %d%s is higher than the maximum allowed value (%d)", name, got,
+			detail, most)
 	}
 	return nil
 }

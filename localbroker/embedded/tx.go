@@ -2,8 +2,8 @@ package embedded
 
 import "slices"
 
-// tx is a channel's transaction: what was published and settled since the last commit. Messages are checked and routed when
-// they come and delivered at the commit, as RabbitMQ does. Of the reader.
+// tx is a channel's transaction: what was published and settled since the last commit. Messages are checked and routed
+// when they come and delivered at the commit, as RabbitMQ does. Of the reader.
 type tx struct {
 	on       bool
 	messages []publication

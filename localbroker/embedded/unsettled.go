@@ -10,8 +10,8 @@ type delivery struct {
 	consumer *consumer // nil after basic.get
 }
 
-// unsettled holds a channel's deliveries in order of tag. Settled ones leave holes until those before them are settled too,
-// so that the usual order of acks costs no search.
+// unsettled holds a channel's deliveries in order of tag. Settled ones leave holes until those before them are settled
+// too, so that the usual order of acks costs no search.
 type unsettled struct {
 	list  []delivery
 	head  int // everything before is settled

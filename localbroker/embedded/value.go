@@ -138,6 +138,6 @@ func (v value) equal(other value) bool {
 	return bytes.Equal(v, other)
 }
 
-// table is a field table in wire order with its values undecoded, so that what the broker does not touch goes out byte for
-// byte as it came in.
+// table is a field table in wire order with its values undecoded, so that what the broker does not touch goes out byte
+// for byte as it came in.
 type table []field

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// maxTableDepth is how many values may be within each other. RabbitMQ has no bound; real headers nest two or three deep, and 128 keeps
-// the recursion of the scanner within a few kilobytes of stack.
+// maxTableDepth is how many values may be within each other. RabbitMQ has no bound; real headers nest two or three
+// deep, and 128 keeps the recursion of the scanner within a few kilobytes of stack.
 const maxTableDepth = 128
 
 func validArray(raw []byte, depth int) bool {

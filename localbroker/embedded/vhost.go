@@ -13,7 +13,8 @@ func (b *Broker) predeclare() {
 	} {
 		b.exchanges[name] = &exchange{name: name, kind: kind, durable: true}
 	}
-	b.exchanges["amq.rabbitmq.trace"] = &exchange{name: "amq.rabbitmq.trace", kind: kindTopic, durable: true, internal: true}
+	b.exchanges["amq.rabbitmq.trace"] = &exchange{name: "amq.rabbitmq.trace", kind: kindTopic, durable: true,
+		internal: true}
 }
 
 // generated is a name that nobody else has: the prefix and 128 random bits.

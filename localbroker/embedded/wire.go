@@ -3,8 +3,8 @@ package embedded
 import "encoding/binary"
 
 // decoder reads a method's arguments or a property list from its front. After the first field that does not fit it is
-// broken: it gives zero values from there on, and the caller asks once, at the end. What it returns as bytes is a part of
-// its input.
+// broken: it gives zero values from there on, and the caller asks once, at the end. What it returns as bytes is a part
+// of its input.
 //
 //	octet 1 byte · short 2 · long 4 · longlong 8 (all big endian, unsigned)
 //	shortstr octet length + bytes · longstr long length + bytes · table as longstr of fields
