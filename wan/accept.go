@@ -11,7 +11,8 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// accept takes connections until ctx ends or the socket fails. The loop is tight: quic-go refuses what does not fit its queue of 32.
+// accept takes connections until ctx ends or the socket fails. The loop is tight: quic-go refuses what does not fit its
+// queue of 32.
 func (e *Endpoint) accept(ctx context.Context, listener *quic.Listener) error {
 	for {
 		qc, err := listener.Accept(ctx)
@@ -36,14 +37,17 @@ func (e *Endpoint) admit(ctx context.Context, qc *quic.Conn) {
 	}
 	if !e.enterSite(peer.Site) {
 		e.refused.addOf("connections-of-site", fmt.Sprintf("%s at %s", peer.Site, qc.RemoteAddr()))
-		qc.CloseWithError(quic.ApplicationErrorCode(codeOverload), fmt.Sprintf("%s has %d connections already", peer.Site, maxConnections))
+		qc.CloseWithError(quic.ApplicationErrorCode(codeOverload),
+			fmt.Sprintf("%s has %d connections already", peer.Site, maxConnections))
 		return
 	}
 	defer e.leaveSite(peer.Site)
 	if p := e.peer(peer.Site); p != nil {
 		p.isBack()
 	}
-	stop := context.AfterFunc(ctx, func() { qc.CloseWithError(quic.ApplicationErrorCode(codeDone), string(e.cfg.Site)+" is stopping") })
+	stop := context.AfterFunc(ctx, func() {
+		qc.CloseWithError(quic.ApplicationErrorCode(codeDone), string(e.cfg.Site)+" is stopping")
+	})
 	o, serve, err := e.receive(ctx, qc, peer.Site)
 	if err != nil {
 		e.refuseOpening(ctx, o, peer.Site, err)
@@ -55,7 +59,8 @@ func (e *Endpoint) admit(ctx context.Context, qc *quic.Conn) {
 }
 
 // receive takes a connection through the hellos. serve stays with it as long as it lasts.
-func (e *Endpoint) receive(ctx context.Context, qc *quic.Conn, certified federation.SiteID) (o *opening, serve func(), err error) {
+func (e *Endpoint) receive(ctx context.Context, qc *quic.Conn, certified federation.SiteID) (
+	o *opening, serve func(), err error) {
 	o, hello, err := e.hear(ctx, qc)
 	if err == nil {
 		serve, err = e.answerHello(ctx, o, hello, certified)
@@ -80,21 +85,25 @@ func (e *Endpoint) hear(ctx context.Context, qc *quic.Conn) (*opening, federatio
 		return o, federation.Hello{}, o.cause(err)
 	}
 	if preamble.Kind != federation.StreamControl {
-		return o, federation.Hello{}, protocolError("the first stream is of kind %d, not the control stream", preamble.Kind)
+		return o, federation.Hello{}, protocolError(
+			"the first stream is of kind %d, not the control stream", preamble.Kind)
 	}
 	hello, err := read[federation.Hello](o)
 	return o, hello, err
 }
 
 // answerHello checks a hello and makes the connection part of a link, which serve then runs.
-func (e *Endpoint) answerHello(ctx context.Context, o *opening, hello federation.Hello, certified federation.SiteID) (serve func(), err error) {
+func (e *Endpoint) answerHello(ctx context.Context, o *opening, hello federation.Hello, certified federation.SiteID) (
+	serve func(), err error) {
 	if r := e.checkHello(hello, certified); r != nil {
 		return nil, r
 	}
 	p := e.peer(certified)
 	if p == nil {
-		return nil, &refusal{reason: "not-a-peer", verdict: federation.NoGrant, text: fmt.Sprintf("%s has no link with %s in its topology", e.cfg.Site, certified),
-			fix: fmt.Sprintf("add a link between %s and %s to the topology, or wait until %s has the same version", e.cfg.Site, certified, e.cfg.Site)}
+		return nil, &refusal{reason: "not-a-peer", verdict: federation.NoGrant,
+			text: fmt.Sprintf("%s has no link with %s in its topology", e.cfg.Site, certified),
+			fix: fmt.Sprintf("add a link between %s and %s to the topology, or wait until %s has the same version",
+				e.cfg.Site, certified, e.cfg.Site)}
 	}
 	switch hello.Connection {
 	case 0:
@@ -149,7 +158,8 @@ func (p *peer) ready(ctx context.Context, hello federation.Hello) error {
 func (p *peer) acceptSecond(ctx context.Context, o *opening, hello federation.Hello) (serve func(), err error) {
 	link := p.current()
 	if link == nil || link.dialled || link.id != hello.LinkID {
-		return nil, &refusal{reason: "no-such-link", verdict: federation.Full, text: fmt.Sprintf("%s has no link %016x", p.e.cfg.Site, hello.LinkID)}
+		return nil, &refusal{reason: "no-such-link", verdict: federation.Full,
+			text: fmt.Sprintf("%s has no link %016x", p.e.cfg.Site, hello.LinkID)}
 	}
 	if r := p.e.greet(ctx, hello); r != nil {
 		return nil, r
@@ -167,7 +177,8 @@ func (p *peer) acceptSecond(ctx context.Context, o *opening, hello federation.He
 // acknowledge tells a peer that dialled that it is greeted, and waits for its word that it greeted us.
 func (e *Endpoint) acknowledge(o *opening, hello federation.Hello) error {
 	o.control.SetDeadline(time.Now().Add(e.cfg.HelloTimeout))
-	if err := o.write(nil, federation.HelloAck{Hello: e.hello(hello.LinkID, hello.Connection), Verdict: federation.OK}); err != nil {
+	if err := o.write(nil, federation.HelloAck{Hello: e.hello(hello.LinkID, hello.Connection),
+		Verdict: federation.OK}); err != nil {
 		return o.cause(err)
 	}
 	ack, err := read[federation.HelloAck](o)

@@ -10,8 +10,9 @@ import (
 	"cloudqueue/federation"
 )
 
-// maxUnanswered is the most frames of one stream that may wait for their answer. The sender waits at it, the receiver closes beyond it
-// (chosen: at 200 bytes a frame it is more than the QUIC window of the stream holds; 64 Ki closures are some 8 MiB).
+// maxUnanswered is the most frames of one stream that may wait for their answer. The sender waits at it, the receiver
+// closes beyond it (chosen: at 200 bytes a frame it is more than the QUIC window of the stream holds; 64 Ki closures
+// are some 8 MiB).
 const maxUnanswered = 1 << 16
 
 // ackAtOnce is how many answers do not wait for others (chosen: one ACK per 64 frames costs nothing measurable).
@@ -71,11 +72,12 @@ func (d *dueAcks) take() []federation.Ack {
 type answers struct {
 	stream uint64
 
-	mu         sync.Mutex             // verdicts come from any goroutine
-	received   uint64                 // number of the last frame that came in
-	cumulative uint64                 // all up to this are answered
-	sent       uint64                 // cumulative of the last ACK taken
-	open       map[uint64]struct{}    // came in and not answered: at most maxUnanswered, however long one of them waits while others are answered
+	mu         sync.Mutex // verdicts come from any goroutine
+	received   uint64     // number of the last frame that came in
+	cumulative uint64     // all up to this are answered
+	sent       uint64     // cumulative of the last ACK taken
+	// came in and not answered: at most maxUnanswered, however long one of them waits while others are answered
+	open       map[uint64]struct{}
 	fresh      []uint64               // answered OK since the last take
 	exceptions []federation.Exception // answered otherwise since the last take
 	count      int                    // answers since the last take
@@ -128,8 +130,8 @@ func (a *answers) advance() {
 	}
 }
 
-// take gives the ACKs that tell everything new; none when there is nothing new. Exceptions that do not fit the last one go before it, where the
-// cumulative number does not reach them yet.
+// take gives the ACKs that tell everything new; none when there is nothing new. Exceptions that do not fit the last one
+// go before it, where the cumulative number does not reach them yet.
 func (a *answers) take() []federation.Ack {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -149,7 +151,8 @@ func (a *answers) take() []federation.Ack {
 		acks = append(acks, ack)
 	}
 	a.sent, a.count, a.fresh, a.exceptions = a.cumulative, 0, a.fresh[:0], nil
-	return append(acks, federation.Ack{Stream: a.stream, Cumulative: a.cumulative, Ranges: ranges, Exceptions: exceptions})
+	return append(acks, federation.Ack{Stream: a.stream, Cumulative: a.cumulative, Ranges: ranges,
+		Exceptions: exceptions})
 }
 
 // runs gives the runs of the numbers above low. It sorts its argument.

@@ -24,7 +24,8 @@ import (
 //
 // Both are counted for the endpoint and for the peer, and both are the reason that status gives for the link.
 
-// RefusedOurs is what the refusals of our certificate are counted as (Endpoint.Refused, LinkStatus.Refused); those of peers' have pki's reasons.
+// RefusedOurs is what the refusals of our certificate are counted as (Endpoint.Refused, LinkStatus.Refused); those of
+// peers' have pki's reasons.
 const RefusedOurs = "refused-our-certificate"
 
 // serverTLS verifies whoever comes in with the identity of the moment.
@@ -47,7 +48,8 @@ func (e *Endpoint) serverTLS() *tls.Config {
 	}
 }
 
-// clientTLS verifies that a peer is at the address that we dial. The attempt's error shows a refusal; here it is counted.
+// clientTLS verifies that a peer is at the address that we dial. The attempt's error shows a refusal; here it is
+// counted.
 func (e *Endpoint) clientTLS(id *pki.Identity, peer federation.SiteID, to net.Addr) *tls.Config {
 	return id.TLS(alpn, func(chain []*x509.Certificate) error {
 		_, err := id.Verify(chain, peer, time.Now())
@@ -58,21 +60,23 @@ func (e *Endpoint) clientTLS(id *pki.Identity, peer federation.SiteID, to net.Ad
 	})
 }
 
-// refuseCertificate counts and shows a certificate that came in and was refused. What it claims is not proven: it is shown, and changes nothing.
+// refuseCertificate counts and shows a certificate that came in and was refused. What it claims is not proven: it is
+// shown, and changes nothing.
 func (e *Endpoint) refuseCertificate(err error, remote string) {
 	var r *pki.RefusedError
 	if !errors.As(err, &r) {
 		return
 	}
 	e.refused.addOf(string(r.Reason), remote+": "+r.Detail)
-	e.logger.Debug("certificate refused", "site", e.cfg.Site, "peer", r.Claimed, "remote", remote, "reason", r.Reason, "err", r)
+	e.logger.Debug("certificate refused", "site", e.cfg.Site, "peer", r.Claimed, "remote", remote, "reason", r.Reason,
+		"err", r)
 	if p := e.peer(r.Claimed); p != nil {
 		p.sawRefusal(r, remote)
 	}
 }
 
-// refusesOurs gives the TLS alert with which the other side refused our certificate (RFC 8446 section 6.2: 42 to 46 and 48, of certificates; RFC 9001 section
-// 4.8 adds 0x100). A router of ours sends 42.
+// refusesOurs gives the TLS alert with which the other side refused our certificate (RFC 8446 section 6.2: 42 to 46 and
+// 48, of certificates; RFC 9001 section 4.8 adds 0x100). A router of ours sends 42.
 func refusesOurs(err error) *quic.TransportError {
 	const alerts, badCertificate, certificateUnknown, unknownCA = 0x100, 42, 46, 48
 	var t *quic.TransportError
@@ -94,7 +98,8 @@ func (e *Endpoint) countRefusedOurs(err error, p *peer) {
 	}
 }
 
-// handshakeFailed counts and shows that a router which dialled us from a host refused our certificate. Nothing proves whose it is: every peer that it may be shows it.
+// handshakeFailed counts and shows that a router which dialled us from a host refused our certificate. Nothing proves
+// whose it is: every peer that it may be shows it.
 func (e *Endpoint) handshakeFailed(host netip.Addr, err error) {
 	alert := refusesOurs(err)
 	if alert == nil {
@@ -105,11 +110,13 @@ func (e *Endpoint) handshakeFailed(host netip.Addr, err error) {
 	for _, p := range e.suspects(host) {
 		p.refused.addOf(RefusedOurs, detail)
 		_, fix := refusedByPeer(alert, e.cfg.Site, p.site)
-		p.sawNoLink(fmt.Sprintf("a router at %s refused our certificate (%s); it may be that of %s", host, alert.ErrorCode, p.site), fix)
+		p.sawNoLink(fmt.Sprintf("a router at %s refused our certificate (%s); it may be that of %s", host,
+			alert.ErrorCode, p.site), fix)
 	}
 }
 
-// suspects are the peers that a router at host may be: those without a link that have no address, or that one. Several sites may be behind one host.
+// suspects are the peers that a router at host may be: those without a link that have no address, or that one. Several
+// sites may be behind one host.
 func (e *Endpoint) suspects(host netip.Addr) []*peer {
 	return slices.DeleteFunc(e.all(), func(p *peer) bool {
 		hosts, linked := p.hosts()
@@ -117,7 +124,8 @@ func (e *Endpoint) suspects(host netip.Addr) []*peer {
 	})
 }
 
-// hosts are the addresses of a peer that need no name service. Who has a name there is dialled, and hears of a refusal so.
+// hosts are the addresses of a peer that need no name service. Who has a name there is dialled, and hears of a refusal
+// so.
 func (p *peer) hosts() (all []netip.Addr, linked bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

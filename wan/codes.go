@@ -15,8 +15,8 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// code tells why a connection ends. It travels, with a text, in QUIC's CONNECTION_CLOSE (RFC 9000 section 19.19), which unlike a CLOSE frame
-// still goes out when the streams are full; a CLOSE frame that comes in is taken all the same.
+// code tells why a connection ends. It travels, with a text, in QUIC's CONNECTION_CLOSE (RFC 9000 section 19.19), which
+// unlike a CLOSE frame still goes out when the streams are full; a CLOSE frame that comes in is taken all the same.
 type code uint16
 
 // Codes of design section 13, CLOSE.
@@ -51,7 +51,8 @@ func endOf(err error, peer federation.SiteID) *closeError {
 		return ours
 	}
 	if theirs := (*quic.ApplicationError)(nil); errors.As(err, &theirs) && theirs.Remote {
-		return &closeError{code: code(theirs.ErrorCode), text: fmt.Sprintf("%s closed the connection: %s", peer, said(theirs.ErrorMessage))}
+		return &closeError{code: code(theirs.ErrorCode),
+			text: fmt.Sprintf("%s closed the connection: %s", peer, said(theirs.ErrorMessage))}
 	}
 	return nil
 }
@@ -60,7 +61,8 @@ func protocolError(format string, a ...any) *closeError {
 	return &closeError{codeProtocol, "protocol", fmt.Sprintf(format, a...)}
 }
 
-// end closes the connection for a reason of ours; the first one stands. An error that is no closeError came from a connection that is dead already, or is a bug of ours.
+// end closes the connection for a reason of ours; the first one stands. An error that is no closeError came from a
+// connection that is dead already, or is a bug of ours.
 func (c *conn) end(err error) {
 	wrong := &closeError{codeInternal, "", "internal error"}
 	if errors.As(err, &wrong) || c.qc.Context().Err() == nil {
@@ -90,8 +92,9 @@ func (c *conn) why() error {
 	return context.Cause(c.qc.Context())
 }
 
-// connectionEnded tells whether an error of a stream says that its connection has ended. Streams know it a moment before the connection's context does.
-// All of quic-go's errors that end a connection are net.ErrClosed, and none of a single stream is.
+// connectionEnded tells whether an error of a stream says that its connection has ended. Streams know it a moment
+// before the connection's context does. All of quic-go's errors that end a connection are net.ErrClosed, and none of a
+// single stream is.
 func connectionEnded(err error) bool { return errors.Is(err, net.ErrClosed) }
 
 // refusal is a connection that one side did not want, and what mends it.
@@ -139,7 +142,9 @@ func explain(err error, us, peer federation.SiteID) (reason, fix string) {
 	case errors.As(err, &name):
 		return name.Error(), fmt.Sprintf("correct the address of %s in the topology, or the name service", peer)
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return "no answer from " + string(peer), fmt.Sprintf("check that the router of %s runs, its address in the topology, and that UDP passes in both directions", peer)
+		return "no answer from " + string(peer), fmt.Sprintf(
+			"check that the router of %s runs, its address in the topology, and that UDP passes in both directions",
+			peer)
 	default:
 		return said(err.Error()), "" // QUIC's errors carry the peer's text
 	}
@@ -163,20 +168,24 @@ func nameless(err error) bool {
 func stopping(err error) bool {
 	var r *refusal
 	var app *quic.ApplicationError
-	return errors.As(err, &r) && r.remote && r.stopping || errors.As(err, &app) && app.Remote && code(app.ErrorCode) == codeDone
+	return errors.As(err, &r) && r.remote && r.stopping || errors.As(err, &app) && app.Remote &&
+		code(app.ErrorCode) == codeDone
 }
 
 // refusedByPeer explains a TLS alert (RFC 8446 section 6; RFC 9001 section 4.8 adds 0x100).
 func refusedByPeer(err *quic.TransportError, us, peer federation.SiteID) (reason, fix string) {
 	const noApplicationProtocol = 0x100 + 120
 	if err.ErrorCode == noApplicationProtocol {
-		return fmt.Sprintf("%s speaks no wire protocol that we speak", peer), "run versions of cloudqueue that are at most one apart"
+		return fmt.Sprintf("%s speaks no wire protocol that we speak", peer),
+			"run versions of cloudqueue that are at most one apart"
 	}
 	return fmt.Sprintf("%s refused our certificate (%s)", peer, err.ErrorCode),
-		fmt.Sprintf("cloudqueue status at %s says why; often: cloudqueue pki issue %s, or give both sites the same ca.crt", peer, us)
+		fmt.Sprintf("cloudqueue status at %s says why; "+
+			"often: cloudqueue pki issue %s, or give both sites the same ca.crt", peer, us)
 }
 
-// said is a text of a peer as people are shown it: on a terminal and in logs, so nothing in it moves a cursor or begins a line.
+// said is a text of a peer as people are shown it: on a terminal and in logs, so nothing in it moves a cursor or begins
+// a line.
 func said(s string) string {
 	return clip(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -18,15 +18,18 @@ type Config struct {
 	Federation string
 	// Site is our own name. It must equal the one in our certificate.
 	Site federation.SiteID
-	// Listen is the UDP address of the one socket that dials and accepts, for example ":7070". Ignored when Conn is set.
+	// Listen is the UDP address of the one socket that dials and accepts, for example ":7070". Ignored when Conn is
+	// set.
 	Listen string
-	// Conn is used instead of a socket of our own; the endpoint closes it. A connection that is not a *net.UDPConn works with
-	// 1280-byte packets and without segmentation offload (quic-go finds neither the DF bit nor GSO on it).
+	// Conn is used instead of a socket of our own; the endpoint closes it. A connection that is not a *net.UDPConn
+	// works with 1280-byte packets and without segmentation offload (quic-go finds neither the DF bit nor GSO on it).
 	Conn net.PacketConn
-	// Identity gives our certificate and the authorities that we trust, as they are at this moment. It is called at every handshake
-	// and every heartbeat, so it must not block. pki.Files.Identity reloads; a test returns a fixed one.
+	// Identity gives our certificate and the authorities that we trust, as they are at this moment. It is called at
+	// every handshake and every heartbeat, so it must not block. pki.Files.Identity reloads; a test returns a fixed
+	// one.
 	Identity func() *pki.Identity
-	// Hello gives what we say of ourselves at this moment: Router, Store, Born, Epoch, LastLSN, Boot, topology and codecs. The endpoint fills in the rest.
+	// Hello gives what we say of ourselves at this moment: Router, Store, Born, Epoch, LastLSN, Boot, topology and
+	// codecs. The endpoint fills in the rest.
 	Hello func() federation.Hello
 	// Handler takes what comes in.
 	Handler Handler
@@ -37,7 +40,8 @@ type Config struct {
 	Heartbeat, DeadAfter time.Duration
 	// HandshakeTimeout bounds the wait for the peer's first packets, HelloTimeout that for its HELLO or HELLO_ACK.
 	HandshakeTimeout, HelloTimeout time.Duration
-	// GreetTimeout bounds Handler.Greet, and the end of a link that makes place for its successor. It is to be below the peer's HelloTimeout.
+	// GreetTimeout bounds Handler.Greet, and the end of a link that makes place for its successor. It is to be below
+	// the peer's HelloTimeout.
 	GreetTimeout time.Duration
 	// RedialMin and RedialMax bound the pause before a redial, which has full jitter.
 	RedialMin, RedialMax time.Duration
@@ -45,7 +49,8 @@ type Config struct {
 	TakeOver time.Duration
 	// HeadStart is the same for a peer that is new to us, as all are when a router starts.
 	HeadStart time.Duration
-	// AckDelay is how long an answer may wait for others to share its frame; 64 answers do not wait. Negative: not at all.
+	// AckDelay is how long an answer may wait for others to share its frame; 64 answers do not wait. Negative: not at
+	// all.
 	AckDelay time.Duration
 	// StalledAfter is the time without progress after which a link with a backlog is shown as stalled.
 	StalledAfter time.Duration
@@ -68,7 +73,8 @@ func (c *Config) check() error {
 		{c.Hello == nil, "Hello is nil"},
 		{c.Handler == nil, "Handler is nil"},
 		{c.Conn == nil && c.Listen == "", "neither Listen nor Conn is set"},
-		{c.MaxBatch < 0 || c.MaxBatch > defaultMaxBatch, fmt.Sprintf("MaxBatch is %d: at most %d", c.MaxBatch, defaultMaxBatch)},
+		{c.MaxBatch < 0 || c.MaxBatch > defaultMaxBatch,
+			fmt.Sprintf("MaxBatch is %d: at most %d", c.MaxBatch, defaultMaxBatch)},
 	} {
 		if m.missing {
 			wrong = append(wrong, errors.New(m.text))
@@ -76,7 +82,8 @@ func (c *Config) check() error {
 	}
 	if c.Identity != nil {
 		if id := c.Identity(); id.Site() != c.Site || id.Federation() != c.Federation {
-			wrong = append(wrong, fmt.Errorf("the certificate is for site %q of federation %q, this router is %q of %q", id.Site(), id.Federation(), c.Site, c.Federation))
+			wrong = append(wrong, fmt.Errorf("the certificate is for site %q of federation %q, this router is %q of %q",
+				id.Site(), id.Federation(), c.Site, c.Federation))
 		}
 	}
 	return errors.Join(wrong...)
@@ -96,11 +103,15 @@ func (c *Config) fill() {
 		{&c.HelloTimeout, 5 * time.Second},
 		{&c.GreetTimeout, 4 * time.Second}, // below HelloTimeout, so that the peer hears why
 		{&c.RedialMin, 500 * time.Millisecond},
-		{&c.RedialMax, 5 * time.Second}, // what users wait at most after a peer that cannot dial us is back; an attempt on a peer that is away is some 10 KB
+		// what users wait at most after a peer that cannot dial us is back; an attempt on a peer that is away is some
+		// 10 KB
+		{&c.RedialMax, 5 * time.Second},
 		{&c.TakeOver, 10 * time.Second}, // about three attempts of the lower one
-		// The lower one, when it is there, needs a few round trips; when it has given up on us for a while it does not know that we are back.
+		// The lower one, when it is there, needs a few round trips; when it has given up on us for a while it does not
+		// know that we are back.
 		{&c.HeadStart, time.Second},
-		// Measured with BenchmarkThroughput1KiB: 2, 1 and 0.5 ms cost the same CPU a frame, and with 64 frames unanswered 0.5 ms moves 1.5 times as many as 2 ms.
+		// Measured with BenchmarkThroughput1KiB: 2, 1 and 0.5 ms cost the same CPU a frame, and with 64 frames
+		// unanswered 0.5 ms moves 1.5 times as many as 2 ms.
 		{&c.AckDelay, 500 * time.Microsecond},
 		{&c.StalledAfter, 10 * time.Second},
 	} {

@@ -50,7 +50,8 @@ type conn struct {
 }
 
 func newConn(l *Link, index uint8, o *opening) *conn {
-	c := &conn{link: l, index: index, qc: o.qc, stream: o.control, frames: o.frames, since: time.Now(), byID: map[uint64]*sender{}, fin: make(chan struct{})}
+	c := &conn{link: l, index: index, qc: o.qc, stream: o.control, frames: o.frames, since: time.Now(),
+		byID: map[uint64]*sender{}, fin: make(chan struct{})}
 	c.finishOnce = sync.OnceFunc(func() { close(c.fin) })
 	c.control = newOutbox(l.peer.e.cfg.QueueBytes, 0)
 	c.frames.maxFrame = federation.MaxSyncFrame

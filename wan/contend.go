@@ -8,15 +8,16 @@ import (
 	"cloudqueue/federation"
 )
 
-// contend decides whether an accepted handshake may become the link, against the one that is up and the one that we dial. Both sides decide alike: of two
-// attempts that reach the other side at once the lower site's wins.
+// contend decides whether an accepted handshake may become the link, against the one that is up and the one that we
+// dial. Both sides decide alike: of two attempts that reach the other side at once the lower site's wins.
 func (p *peer) contend(hello federation.Hello) *refusal {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	duplicate := &refusal{reason: "duplicate-link", verdict: federation.Full}
 	switch l, a := p.link, p.attempt; {
 	case p.e.draining.Load():
-		return &refusal{reason: "stopping", verdict: federation.Full, text: string(p.e.cfg.Site) + " is stopping", stopping: true}
+		return &refusal{reason: "stopping", verdict: federation.Full, text: string(p.e.cfg.Site) + " is stopping",
+			stopping: true}
 	case l != nil && l.hello.Boot == hello.Boot && l.heardWithin(2*p.e.cfg.Heartbeat) && !l.drain.done():
 		duplicate.text = "the link is up at " + string(p.e.cfg.Site)
 		return duplicate
@@ -37,7 +38,8 @@ func (p *peer) contended() {
 	poke(p.wake)
 }
 
-// retire ends the link of another process of the peer, which a newer one has just fenced: it must not say anything after the newer one has heard OK.
+// retire ends the link of another process of the peer, which a newer one has just fenced: it must not say anything
+// after the newer one has heard OK.
 func (p *peer) retire(ctx context.Context, newer federation.BootID) error {
 	if l := p.current(); l != nil && l.hello.Boot != newer {
 		return p.replace(ctx, l)
@@ -47,7 +49,8 @@ func (p *peer) retire(ctx context.Context, newer federation.BootID) error {
 
 var errReplaced = &closeError{codeDuplicate, "", "replaced by a newer link"}
 
-// replace ends a link for its successor. A Handler.Down that hangs is waited for no longer than a greeting: the successor is given up then, and comes again.
+// replace ends a link for its successor. A Handler.Down that hangs is waited for no longer than a greeting: the
+// successor is given up then, and comes again.
 func (p *peer) replace(ctx context.Context, old *Link) error {
 	ctx, cancel := context.WithTimeout(ctx, p.e.cfg.GreetTimeout)
 	defer cancel()

@@ -8,7 +8,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// linger is how long a side that refused the other one waits for it to close (chosen: three round trips of the longest path on earth, and a loss).
+// linger is how long a side that refused the other one waits for it to close (chosen: three round trips of the longest
+// path on earth, and a loss).
 const linger = time.Second
 
 // controlWrite is the most bytes that go into one write of the control stream.
@@ -24,7 +25,8 @@ func (c *conn) writeControl() error {
 	delay.Stop()
 	defer delay.Stop()
 	for tick := 0; ; {
-		// Any order of what is ready gives the same frames: each case adds its own, and acks carry everything answered so far.
+		// Any order of what is ready gives the same frames: each case adds its own, and acks carry everything answered
+		// so far.
 		select {
 		case <-c.qc.Context().Done():
 			return nil
@@ -115,8 +117,9 @@ func (w *controlWriter) write() error {
 	return nil
 }
 
-// finish says everything that is left, ends our side of the stream, and waits for the peer to end its own side or the connection: only that shows that it has
-// everything. The bound is that of a write, so a peer that is there gets what was lost on the way several times.
+// finish says everything that is left, ends our side of the stream, and waits for the peer to end its own side or the
+// connection: only that shows that it has everything. The bound is that of a write, so a peer that is there gets what
+// was lost on the way several times.
 func (w *controlWriter) finish() error {
 	w.acks()
 	if err := w.flush(); err != nil {

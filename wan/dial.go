@@ -13,7 +13,8 @@ import (
 )
 
 // dial opens connection index of link id at one address, with everything up to HELLO_ACK on both sides.
-func (e *Endpoint) dial(ctx context.Context, peer federation.SiteID, to net.Addr, id uint64, index uint8) (*opening, error) {
+func (e *Endpoint) dial(ctx context.Context, peer federation.SiteID, to net.Addr, id uint64, index uint8) (
+	*opening, error) {
 	o, err := e.connect(ctx, peer, to)
 	if err == nil {
 		_, err = e.introduce(ctx, o, peer, id, index)
@@ -21,7 +22,8 @@ func (e *Endpoint) dial(ctx context.Context, peer federation.SiteID, to net.Addr
 	return o, err
 }
 
-// connect brings TLS up on our side; that tells nothing of what the peer thinks of us: it may still refuse our certificate (docs/decisions.md, M6).
+// connect brings TLS up on our side; that tells nothing of what the peer thinks of us: it may still refuse our
+// certificate (docs/decisions.md, M6).
 func (e *Endpoint) connect(ctx context.Context, peer federation.SiteID, to net.Addr) (*opening, error) {
 	ours := e.cfg.Identity()
 	qc, err := e.transport.Dial(ctx, to, e.clientTLS(ours, peer, to), e.quicConfig())
@@ -41,7 +43,8 @@ func (e *Endpoint) connect(ctx context.Context, peer federation.SiteID, to net.A
 const givenUp = "given up: another connection goes first"
 
 // introduce is the dialling side of the hellos. After an error, and at the end of ctx, the connection is closed.
-func (e *Endpoint) introduce(ctx context.Context, o *opening, peer federation.SiteID, id uint64, index uint8) (federation.Hello, error) {
+func (e *Endpoint) introduce(ctx context.Context, o *opening, peer federation.SiteID, id uint64, index uint8) (
+	federation.Hello, error) {
 	stop := context.AfterFunc(ctx, func() { o.close(codeDuplicate, givenUp) })
 	defer stop()
 	hello, err := e.sayHello(ctx, o, peer, id, index)
@@ -51,10 +54,12 @@ func (e *Endpoint) introduce(ctx context.Context, o *opening, peer federation.Si
 	return hello, err
 }
 
-func (e *Endpoint) sayHello(ctx context.Context, o *opening, peer federation.SiteID, id uint64, index uint8) (federation.Hello, error) {
+func (e *Endpoint) sayHello(ctx context.Context, o *opening, peer federation.SiteID, id uint64, index uint8) (
+	federation.Hello, error) {
 	o.control.SetDeadline(time.Now().Add(e.cfg.HelloTimeout))
 	ours := e.hello(id, index)
-	if err := o.write(federation.AppendPreamble(nil, federation.StreamPreamble{Kind: federation.StreamControl}), ours); err != nil {
+	if err := o.write(federation.AppendPreamble(nil, federation.StreamPreamble{Kind: federation.StreamControl}),
+		ours); err != nil {
 		return federation.Hello{}, o.cause(err)
 	}
 	ack, err := read[federation.HelloAck](o)
@@ -80,7 +85,8 @@ func (e *Endpoint) sayHello(ctx context.Context, o *opening, peer federation.Sit
 	return ack.Hello, o.control.SetDeadline(time.Time{})
 }
 
-// resolveTimeout bounds the search for a name (chosen: as long as a handshake may take; the system's own limit may be 30 s).
+// resolveTimeout bounds the search for a name (chosen: as long as a handshake may take; the system's own limit may be
+// 30 s).
 const resolveTimeout = 3 * time.Second
 
 // resolve gives the socket addresses behind "host:port".
@@ -109,7 +115,8 @@ func (e *Endpoint) resolve(ctx context.Context, address string) ([]candidate, er
 	return all, nil
 }
 
-// unresolved is a name that has no address that we could find. It hides what it wraps: a time-out of the name service says nothing of the peer.
+// unresolved is a name that has no address that we could find. It hides what it wraps: a time-out of the name service
+// says nothing of the peer.
 type unresolved struct {
 	name string
 	err  error

@@ -14,7 +14,8 @@ import (
 //	DRAIN_DONE sent and received    only control frames can be on their way: the dialling side ends its control stream, the other one
 //	                                answers with the end of its own, then the dialling side closes
 //
-// The last step is there because closing a QUIC connection throws away what was written and not acknowledged (docs/decisions.md, M6).
+// The last step is there because closing a QUIC connection throws away what was written and not acknowledged
+// (docs/decisions.md, M6).
 type drain struct {
 	mu       sync.Mutex // copies begin and finish on any goroutine
 	open     int        // copies begun and not answered
@@ -64,9 +65,10 @@ func (d *drain) byPeer() (asked, follows bool) {
 	return asked, asked && d.follows
 }
 
-// Drain ends the link without losing anything: no more copies are taken on either side, both wait for the answers to what they sent, then the link closes.
-// It returns nil when that is done, after Handler.Down; when ctx ends first it closes the link all the same (what is unanswered gets LinkLost) and returns the context's
-// error, after Handler.Down unless that hangs. ErrLinkDown: the link ended before it was drained. It must not be called from a method of Handler.
+// Drain ends the link without losing anything: no more copies are taken on either side, both wait for the answers to
+// what they sent, then the link closes. It returns nil when that is done, after Handler.Down; when ctx ends first it
+// closes the link all the same (what is unanswered gets LinkLost) and returns the context's error, after Handler.Down
+// unless that hangs. ErrLinkDown: the link ended before it was drained. It must not be called from a method of Handler.
 func (l *Link) Drain(ctx context.Context) error {
 	return l.drainFor(ctx, federation.Drain{Reason: "asked by " + string(l.peer.e.cfg.Site)})
 }
@@ -177,7 +179,8 @@ func (l *Link) ending(err error) error {
 	switch {
 	case wrong == nil:
 		return err
-	case !l.drain.done() || wrong.code != codeDrained && wrong != errReplaced: // a peer that has drained and comes anew has closed the old one
+	// a peer that has drained and comes anew has closed the old one
+	case !l.drain.done() || wrong.code != codeDrained && wrong != errReplaced:
 		return wrong
 	}
 	if byPeer, _ := l.drain.byPeer(); byPeer {

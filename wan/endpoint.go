@@ -39,13 +39,15 @@ type Endpoint struct {
 	tasks sync.WaitGroup // accepted connections and dial loops
 }
 
-// New checks the configuration and opens the socket. It starts nothing. The error lists everything that is wrong. An Endpoint that is not Run is to be Closed.
+// New checks the configuration and opens the socket. It starts nothing. The error lists everything that is wrong. An
+// Endpoint that is not Run is to be Closed.
 func New(cfg Config) (*Endpoint, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	cfg.fill()
-	e := &Endpoint{cfg: cfg, logger: cfg.Logger, socket: cfg.Conn, resolver: net.DefaultResolver, changed: make(chan struct{}, 1), peers: map[federation.SiteID]*peer{},
+	e := &Endpoint{cfg: cfg, logger: cfg.Logger, socket: cfg.Conn, resolver: net.DefaultResolver,
+		changed: make(chan struct{}, 1), peers: map[federation.SiteID]*peer{},
 		leaving: map[federation.SiteID]*Link{}, sites: map[federation.SiteID]int{}}
 	e.doorman = newDoorman(&e.refused, e.handshakeFailed)
 	if e.socket == nil {
@@ -66,12 +68,13 @@ func (e *Endpoint) Addr() net.Addr { return e.socket.LocalAddr() }
 // Close closes the socket; it is the last thing that Run does. More than once does no harm.
 func (e *Endpoint) Close() error { return e.close() }
 
-// Run accepts, dials and keeps the links until ctx ends, then closes them; it returns nil then, and an error when the socket fails.
-// To stop without losing what is on its way, call Drain before. It is called once.
+// Run accepts, dials and keeps the links until ctx ends, then closes them; it returns nil then, and an error when the
+// socket fails. To stop without losing what is on its way, call Drain before. It is called once.
 func (e *Endpoint) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer e.close() // last: quic-go's transport, which still says goodbye in its Close, leaves a socket that it was given open
+	// last: quic-go's transport, which still says goodbye in its Close, leaves a socket that it was given open
+	defer e.close()
 	listener, err := e.transport.Listen(e.serverTLS(), e.quicConfig())
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -107,8 +110,8 @@ func (e *Endpoint) startDialling() {
 	}
 }
 
-// SetPeers replaces the set of peers. The links of those that are not in it any more are closed; a peer that is added again is linked when its link of before is
-// down. It may be called at any time.
+// SetPeers replaces the set of peers. The links of those that are not in it any more are closed; a peer that is added
+// again is linked when its link of before is down. It may be called at any time.
 func (e *Endpoint) SetPeers(peers []Peer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -133,7 +136,8 @@ func (e *Endpoint) SetPeers(peers []Peer) {
 	poke(e.changed)
 }
 
-// Drain lets no new link come up and drains those that are up, at the same time; see Link.Drain. It is for the stop of the router: nothing takes it back.
+// Drain lets no new link come up and drains those that are up, at the same time; see Link.Drain. It is for the stop of
+// the router: nothing takes it back.
 func (e *Endpoint) Drain(ctx context.Context) error {
 	e.draining.Store(true)
 	var tasks sync.WaitGroup
@@ -187,8 +191,8 @@ func (e *Endpoint) leaveSite(site federation.SiteID) {
 	}
 }
 
-// pause is how long to wait after the nth failure in a row: full jitter, the bound doubling from RedialMin to RedialMax.
-// Sites that lost the same path then do not come back in step.
+// pause is how long to wait after the nth failure in a row: full jitter, the bound doubling from RedialMin to
+// RedialMax. Sites that lost the same path then do not come back in step.
 func (e *Endpoint) pause(failures int) time.Duration {
 	bound := e.cfg.RedialMax
 	if doublings := failures - 1; doublings < 16 {

@@ -14,8 +14,9 @@ import (
 // maxHello is the most bytes of a HELLO or HELLO_ACK that we read of a peer whose hello we do not know yet.
 const maxHello = 16 << 10
 
-// Memory for frames that are not complete. eager is how much is allocated on the word of a frame's header alone; beyond it memory grows with the bytes
-// that really come, up to maxPartial for all streams of a link together (chosen: 16 of the largest batches, one on each stream of four classes).
+// Memory for frames that are not complete. eager is how much is allocated on the word of a frame's header alone; beyond
+// it memory grows with the bytes that really come, up to maxPartial for all streams of a link together (chosen: 16 of
+// the largest batches, one on each stream of four classes).
 const (
 	eager      = 1 << 20
 	maxPartial = 256 << 20
@@ -46,7 +47,8 @@ func (f *frameReader) preamble() (federation.StreamPreamble, error) {
 	return p, nil
 }
 
-// next reads a frame; unknown ones that are not critical are passed over. io.EOF means that the stream ended between two frames.
+// next reads a frame; unknown ones that are not critical are passed over. io.EOF means that the stream ended between
+// two frames.
 func (f *frameReader) next() (federation.Frame, int, error) {
 	for {
 		if _, err := io.ReadFull(f.r, f.head[:]); err != nil {
@@ -54,7 +56,8 @@ func (f *frameReader) next() (federation.Frame, int, error) {
 		}
 		h, err := federation.ParseFrameHeader(f.head[:])
 		if err == nil && int(h.Length) > f.maxFrame {
-			err = fmt.Errorf("%w: a frame of %d bytes, at most %d are taken", federation.ErrTooLarge, h.Length, f.maxFrame)
+			err = fmt.Errorf("%w: a frame of %d bytes, at most %d are taken", federation.ErrTooLarge, h.Length,
+				f.maxFrame)
 		}
 		if err != nil {
 			return nil, 0, protocolError("frame header: %v", err)
@@ -100,7 +103,8 @@ func (f *frameReader) grow(bytes int) error {
 		return nil
 	}
 	f.partial.Add(int64(-bytes))
-	return &closeError{codeOverload, "partial-frames", fmt.Sprintf("incomplete frames take more than %d MiB", maxPartial>>20)}
+	return &closeError{codeOverload, "partial-frames",
+		fmt.Sprintf("incomplete frames take more than %d MiB", maxPartial>>20)}
 }
 
 // extended tells whether an extension is there.

@@ -10,7 +10,8 @@ import (
 	"cloudqueue/wan/pki"
 )
 
-// heartbeat is at least 64 bytes on the wire: a smaller packet to a peer that was restarted draws no stateless reset (docs/decisions.md, M6).
+// heartbeat is at least 64 bytes on the wire: a smaller packet to a peer that was restarted draws no stateless reset
+// (docs/decisions.md, M6).
 func (c *conn) heartbeat() federation.Heartbeat {
 	h := federation.Heartbeat{Sent: time.Now().Truncate(time.Millisecond), Backlog: c.link.backlog()}
 	if ms := c.echo.Load(); ms != 0 {
@@ -22,7 +23,8 @@ func (c *conn) heartbeat() federation.Heartbeat {
 	return h
 }
 
-// heardBeat notes a heartbeat. An echo that moves shows that the peer reads what we send; which time it tells does not matter, so that a clock that is set does no harm.
+// heardBeat notes a heartbeat. An echo that moves shows that the peer reads what we send; which time it tells does not
+// matter, so that a clock that is set does no harm.
 func (c *conn) heardBeat(h federation.Heartbeat) {
 	c.noteRenewal(h)
 	c.echo.Store(h.Sent.UnixMilli())
@@ -38,12 +40,14 @@ func (c *conn) look() error {
 	case c.silence() >= cfg.DeadAfter:
 		return &closeError{codeDead, "", fmt.Sprintf("nothing heard from %s for %s", c.link.peer.site, cfg.DeadAfter)}
 	case c.unread() >= 2*cfg.DeadAfter:
-		return &closeError{codeDead, "", fmt.Sprintf("%s has not read the control stream for %s", c.link.peer.site, 2*cfg.DeadAfter)}
+		return &closeError{codeDead, "", fmt.Sprintf(
+			"%s has not read the control stream for %s", c.link.peer.site, 2*cfg.DeadAfter)}
 	}
 	return c.identity.check(cfg.Identity(), c.link.peer.site)
 }
 
-// identityCheck verifies a live connection's certificate: its end, and again with every change of our own identity (the authorities may have changed).
+// identityCheck verifies a live connection's certificate: its end, and again with every change of our own identity (the
+// authorities may have changed).
 type identityCheck struct {
 	chain []*x509.Certificate
 	by    *pki.Identity // that verified it last

@@ -32,13 +32,17 @@ func (e *Endpoint) hello(id uint64, index uint8) federation.Hello {
 func (e *Endpoint) checkHello(h federation.Hello, certified federation.SiteID) *refusal {
 	switch {
 	case h.Site != certified:
-		return &refusal{reason: "hello-site", verdict: federation.NoGrant, text: fmt.Sprintf("it says it is %q, its certificate says %q", h.Site, certified),
-			fix: fmt.Sprintf("correct the site name in the router file of %s, or its certificate", certified)}
+		return &refusal{reason: "hello-site", verdict: federation.NoGrant,
+			text: fmt.Sprintf("it says it is %q, its certificate says %q", h.Site, certified),
+			fix:  fmt.Sprintf("correct the site name in the router file of %s, or its certificate", certified)}
 	case h.Federation != e.cfg.Federation:
-		return &refusal{reason: "hello-federation", verdict: federation.NoGrant, text: fmt.Sprintf("it is of federation %q, %s is of %q", h.Federation, e.cfg.Site, e.cfg.Federation),
-			fix: "correct the federation name in one of the router files"}
+		return &refusal{reason: "hello-federation", verdict: federation.NoGrant,
+			text: fmt.Sprintf("it is of federation %q, %s is of %q", h.Federation, e.cfg.Site, e.cfg.Federation),
+			fix:  "correct the federation name in one of the router files"}
 	case h.MinVersion > maxWire || h.MaxVersion < minWire:
-		return &refusal{reason: "hello-version", verdict: federation.UnknownCritical, text: fmt.Sprintf("it speaks wire versions %d to %d, %s speaks %d to %d", h.MinVersion, h.MaxVersion, e.cfg.Site, minWire, maxWire),
+		return &refusal{reason: "hello-version", verdict: federation.UnknownCritical,
+			text: fmt.Sprintf("it speaks wire versions %d to %d, %s speaks %d to %d", h.MinVersion, h.MaxVersion,
+				e.cfg.Site, minWire, maxWire),
 			fix: "run versions of cloudqueue that are at most one apart"}
 	}
 	return nil
@@ -62,7 +66,8 @@ func (e *Endpoint) greet(ctx context.Context, h federation.Hello) *refusal {
 // refusedBy is a refusal that the peer sent us.
 func refusedBy(ack federation.HelloAck) *refusal {
 	why := federation.ParseRefusal(said(ack.Text))
-	return &refusal{verdict: ack.Verdict, remote: true, stopping: extended(ack.Extensions, tagStopping), text: why.Why, fix: why.Mend}
+	return &refusal{verdict: ack.Verdict, remote: true, stopping: extended(ack.Extensions, tagStopping), text: why.Why,
+		fix: why.Mend}
 }
 
 // opening is a connection before its link: the control stream with what is read and written on it.

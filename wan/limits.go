@@ -16,15 +16,18 @@ import (
 
 // Limits of what strangers can make us hold.
 const (
-	// maxHalfOpen is the most connections whose handshake is not done (chosen: 100 peers that restart at once, twice over; each holds some 85 KiB, 22 MiB in
-	// all, as TestHalfOpenConnectionsBeyondTheLimitAreRefusedAndMemoryStaysFlat measures, and at most 6 s).
+	// maxHalfOpen is the most connections whose handshake is not done (chosen: 100 peers that restart at once, twice
+	// over; each holds some 85 KiB, 22 MiB in all, as TestHalfOpenConnectionsBeyondTheLimitAreRefusedAndMemoryStaysFlat
+	// measures, and at most 6 s).
 	maxHalfOpen = 256
 	// maxHalfOpenHost is the same for one address, so that one host cannot take all places.
 	maxHalfOpenHost = 32
-	// freeInitials is the rate of first packets, per second and at once, that are answered without a proof of their address; over it a Retry (RFC 9000 section 8.1.2)
-	// costs them a round trip, and those with a false address never come back.
+	// freeInitials is the rate of first packets, per second and at once, that are answered without a proof of their
+	// address; over it a Retry (RFC 9000 section 8.1.2) costs them a round trip, and those with a false address never
+	// come back.
 	freeInitials = 50
-	// maxConnections is the most connections of one site, whatever they are doing (two are a link; the others are what it dialled before we saw the old ones end).
+	// maxConnections is the most connections of one site, whatever they are doing (two are a link; the others are what
+	// it dialled before we saw the old ones end).
 	maxConnections = 16
 	// maxStreams is the most streams that a peer may open on a connection: control, and two for each class.
 	maxStreams = 1 + maxClasses*streamsPerClass

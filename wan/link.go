@@ -20,7 +20,8 @@ var (
 	ErrDraining = errors.New("link is draining")
 )
 
-// Link is an authenticated, multiplexed link to one peer while it lasts; the next one is another Link. All methods may be called at once from several goroutines.
+// Link is an authenticated, multiplexed link to one peer while it lasts; the next one is another Link. All methods may
+// be called at once from several goroutines.
 type Link struct {
 	peer    *peer
 	id      uint64
@@ -34,8 +35,9 @@ type Link struct {
 	partial  atomic.Int64 // bytes of incomplete frames that came in; frameReader's
 	progress atomic.Int64 // when a frame was last written or answered, as time since since
 
-	trouble       atomic.Pointer[trouble] // nil: none
-	outdatedSince time.Time               // when connection 0 was first seen to have a certificate of before; keepSecond's
+	trouble atomic.Pointer[trouble] // nil: none
+	// when connection 0 was first seen to have a certificate of before; keepSecond's
+	outdatedSince time.Time
 
 	mu      sync.Mutex     // Copy looks for a connection while connection 1 comes and goes
 	second  *conn          // connection 1, nil while there is none
@@ -45,7 +47,8 @@ type Link struct {
 }
 
 func newLink(p *peer, o *opening, hello federation.Hello, dialled bool) *Link {
-	l := &Link{peer: p, id: hello.LinkID, dialled: dialled, hello: hello, since: time.Now(), done: make(chan struct{}), retired: map[*conn]bool{}}
+	l := &Link{peer: p, id: hello.LinkID, dialled: dialled, hello: hello, since: time.Now(), done: make(chan struct{}),
+		retired: map[*conn]bool{}}
 	l.first = newConn(l, 0, o)
 	return l
 }
@@ -56,12 +59,15 @@ func (l *Link) Peer() federation.SiteID { return l.peer.site }
 // Hello is what the peer said of itself when the link came up.
 func (l *Link) Hello() federation.Hello { return l.hello }
 
-// Copy queues a batch on the lane's stream of its class and waits while that queue is full. Nil: answer will be called exactly once, later, from another goroutine, with the
-// peer's verdict or with LinkLost; it must return quickly. An error (ErrLinkDown, ErrDraining, the context's, federation.ErrTooLarge and others of the encoder): it is never
+// Copy queues a batch on the lane's stream of its class and waits while that queue is full. Nil: answer will be called
+// exactly once, later, from another goroutine, with the peer's verdict or with LinkLost; it must return quickly. An
+// error (ErrLinkDown, ErrDraining, the context's, federation.ErrTooLarge and others of the encoder): it is never
 // called. The batch's bytes are written as they are and not copied. Classes from maxClasses-1 on share their streams.
-func (l *Link) Copy(ctx context.Context, class uint8, lane federation.Lane, side federation.Sidecar, batch *federation.Batch, answer func(verdict federation.Verdict, retry time.Duration)) error {
+func (l *Link) Copy(ctx context.Context, class uint8, lane federation.Lane, side federation.Sidecar,
+	batch *federation.Batch, answer func(verdict federation.Verdict, retry time.Duration)) error {
 	if most := l.hello.MaxBatch; most > 0 && uint64(len(batch.Bytes())) > uint64(most) {
-		return fmt.Errorf("batch of %d bytes, %s takes %d: %w", len(batch.Bytes()), l.peer.site, most, federation.ErrTooLarge)
+		return fmt.Errorf("batch of %d bytes, %s takes %d: %w", len(batch.Bytes()), l.peer.site, most,
+			federation.ErrTooLarge)
 	}
 	if err := l.drain.begin(); err != nil {
 		return err
@@ -74,7 +80,8 @@ func (l *Link) Copy(ctx context.Context, class uint8, lane federation.Lane, side
 }
 
 // queue tries again on the other connection when connection 1 ends under it.
-func (l *Link) queue(ctx context.Context, class uint8, lane federation.Lane, side federation.Sidecar, batch *federation.Batch, answer answerFunc) error {
+func (l *Link) queue(ctx context.Context, class uint8, lane federation.Lane, side federation.Sidecar,
+	batch *federation.Batch, answer answerFunc) error {
 	hash := hashLane(lane)
 	for {
 		c := l.route(hash)
@@ -89,7 +96,8 @@ func (l *Link) queue(ctx context.Context, class uint8, lane federation.Lane, sid
 	}
 }
 
-// route gives the lane's connection: half of the lanes are at home on connection 1 and use connection 0 while there is none.
+// route gives the lane's connection: half of the lanes are at home on connection 1 and use connection 0 while there is
+// none.
 func (l *Link) route(hash uint64) *conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,15 +119,17 @@ func hashLane(lane federation.Lane) uint64 {
 	add(string(lane.Origin))
 	add(string(lane.Route))
 	add(string([]byte{byte(lane.Shard), byte(lane.Shard >> 8), byte(lane.Kind)}))
-	h = (h ^ h>>33) * 0xff51afd7ed558ccd // MurmurHash3's fmix64: FNV's single bits are too regular for two bits of it to choose by
+	// MurmurHash3's fmix64: FNV's single bits are too regular for two bits of it to choose by
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	return h ^ h>>33
 }
 
-// Send queues a LaneOpen, LaneState, Window, Receipt, SyncReq or Sync on the control stream of connection 0 and waits while its queue is full. Nil does not say that
-// it arrived. Frames arrive in the order in which they were queued.
+// Send queues a LaneOpen, LaneState, Window, Receipt, SyncReq or Sync on the control stream of connection 0 and waits
+// while its queue is full. Nil does not say that it arrived. Frames arrive in the order in which they were queued.
 func (l *Link) Send(ctx context.Context, f federation.Frame) error {
 	switch f.(type) {
-	case federation.LaneOpen, federation.LaneState, federation.Window, federation.Receipt, federation.SyncReq, federation.Sync:
+	case federation.LaneOpen, federation.LaneState, federation.Window, federation.Receipt, federation.SyncReq,
+		federation.Sync:
 	default:
 		return fmt.Errorf("a %T is the link's own to send", f)
 	}
@@ -130,7 +140,8 @@ func (l *Link) Send(ctx context.Context, f federation.Frame) error {
 	return l.first.control.put(ctx, len(b), func() (outFrame, error) { return outFrame{head: b}, nil })
 }
 
-// Close ends the link at once. What is unanswered gets LinkLost. The reason is shown at both ends. It does not wait for Handler.Down.
+// Close ends the link at once. What is unanswered gets LinkLost. The reason is shown at both ends. It does not wait for
+// Handler.Down.
 func (l *Link) Close(reason string) { l.end(&closeError{codeDone, "", reason}) }
 
 // Done is closed after Handler.Down returned.
@@ -166,7 +177,8 @@ func (l *Link) run(ctx context.Context) {
 	e := l.peer.e
 	stop := context.AfterFunc(ctx, func() { l.end(&closeError{codeDone, "", string(e.cfg.Site) + " ends the link"}) })
 	defer stop()
-	e.logger.Info("link up", "site", e.cfg.Site, "peer", l.peer.site, "remote", l.first.qc.RemoteAddr().String(), "dialled", l.dialled, "epoch", uint64(l.hello.Epoch))
+	e.logger.Info("link up", "site", e.cfg.Site, "peer", l.peer.site, "remote", l.first.qc.RemoteAddr().String(),
+		"dialled", l.dialled, "epoch", uint64(l.hello.Epoch))
 	e.cfg.Handler.Up(l)
 	if l.dialled {
 		l.tasks.Go(l.keepSecond)

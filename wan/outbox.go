@@ -29,8 +29,8 @@ func newOutbox(maxBytes, maxOpen int) *outbox {
 	return &outbox{maxBytes: maxBytes, maxOpen: maxOpen, space: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
-// put waits until a frame of about size bytes fits, then queues what build gives. build runs under the lock, so that what it numbers is queued
-// in that order; its error is returned and nothing is queued.
+// put waits until a frame of about size bytes fits, then queues what build gives. build runs under the lock, so that
+// what it numbers is queued in that order; its error is returned and nothing is queued.
 func (o *outbox) put(ctx context.Context, size int, build func() (outFrame, error)) error {
 	for {
 		done, space, err := o.tryPut(size, build)

@@ -12,11 +12,13 @@ import (
 	"cloudqueue/wan/pki"
 )
 
-// steadyAfter is how long a link must have been up for its loss to be redialled as if it were the first failure (chosen: longer than the first four pauses together).
+// steadyAfter is how long a link must have been up for its loss to be redialled as if it were the first failure
+// (chosen: longer than the first four pauses together).
 const steadyAfter = 10 * time.Second
 
-// flapping bounds the failures that count after a link that was up: its pauses stay below 1 s with the default RedialMin (measured: with
-// the full back-off a destination that is killed once a second is away for 10 s after the sixth time).
+// flapping bounds the failures that count after a link that was up: its pauses stay below 1 s with the default
+// RedialMin (measured: with the full back-off a destination that is killed once a second is away for 10 s after the
+// sixth time).
 const flapping = 2
 
 // peer is what an endpoint keeps for one peer, across links.
@@ -28,12 +30,15 @@ type peer struct {
 	wake      chan struct{} // capacity 1: something changed that the dial loop looks at
 	handshake chan struct{} // capacity 1: held by the accepted handshake that may become the link
 	started   bool          // the dial loop runs; Run's own
-	before    *Link         // of the same peer when it was removed and added again: no link comes up before its end; nil: none
-	refused   tally
-	verdicts  tally
-	traffic   struct{ sentFrames, sentBytes, receivedFrames, receivedBytes atomic.Uint64 }
+	// of the same peer when it was removed and added again: no link comes up before its end; nil: none
+	before   *Link
+	refused  tally
+	verdicts tally
+	traffic  struct{ sentFrames, sentBytes, receivedFrames, receivedBytes atomic.Uint64 }
 
-	mu        sync.Mutex // the dial loop, accepted connections and Status meet here; methods take it, but for those that say that they need it
+	// the dial loop, accepted connections and Status meet here; methods take it, but for those that say that they need
+	// it
+	mu        sync.Mutex
 	entry     Peer
 	link      *Link
 	attempt   *attempt // our own dialling in progress
@@ -65,7 +70,8 @@ func (a *attempt) drop() {
 }
 
 func newPeer(e *Endpoint, entry Peer, before *Link) *peer {
-	p := &peer{e: e, site: entry.Site, entry: entry, before: before, wake: make(chan struct{}, 1), handshake: make(chan struct{}, 1), since: time.Now()}
+	p := &peer{e: e, site: entry.Site, entry: entry, before: before, wake: make(chan struct{}, 1),
+		handshake: make(chan struct{}, 1), since: time.Now()}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.next = time.Now().Add(p.patience(e.cfg.HeadStart))
 	return p
@@ -83,7 +89,8 @@ func (p *peer) patience(d time.Duration) time.Duration {
 func (p *peer) set(entry Peer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	same := p.entry.Dial == entry.Dial && p.entry.PeerDials == entry.PeerDials && slices.Equal(p.entry.Addresses, entry.Addresses)
+	same := p.entry.Dial == entry.Dial && p.entry.PeerDials == entry.PeerDials &&
+		slices.Equal(p.entry.Addresses, entry.Addresses)
 	p.entry = entry
 	if !same {
 		p.failures = 0
@@ -179,11 +186,13 @@ func (p *peer) failed(a *attempt, err error) {
 
 // stopped is the reason and the fix when the peer said goodbye and does not answer any more.
 func (p *peer) stopped() (reason, fix string) {
-	return string(p.site) + " stopped cleanly; waiting for it", "start the router of " + string(p.site) + " again if it shall run"
+	return string(p.site) + " stopped cleanly; waiting for it",
+		"start the router of " + string(p.site) + " again if it shall run"
 }
 
-// isBack: the peer came to us with its certificate. When we were waiting for it to be there, the pauses begin anew; that happens once for each time that nobody
-// answered, so that a peer that comes and is refused is not dialled without end. What it came for may be the link, and then nothing is dialled.
+// isBack: the peer came to us with its certificate. When we were waiting for it to be there, the pauses begin anew;
+// that happens once for each time that nobody answered, so that a peer that comes and is refused is not dialled without
+// end. What it came for may be the link, and then nothing is dialled.
 func (p *peer) isBack() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,7 +231,8 @@ func (p *peer) ended(l *Link, err error) {
 	p.reason, p.fix = explain(err, p.e.cfg.Site, p.site)
 	switch byPeer, follows := l.drain.byPeer(); {
 	case follows:
-		p.reason, p.fix = string(p.site)+" dials a new link, since a certificate was renewed", "when this lasts: cloudqueue status at "+string(p.site)
+		p.reason, p.fix = string(p.site)+" dials a new link, since a certificate was renewed",
+			"when this lasts: cloudqueue status at "+string(p.site)
 	case byPeer:
 		p.goodbye = true
 		p.reason, p.fix = p.stopped()

@@ -46,7 +46,8 @@ func (p *pending) add(answer answerFunc) {
 	p.next++
 }
 
-// settle takes out what an ACK answers, in the order of the numbers. A number that was never sent, or that was answered before, is a protocol error.
+// settle takes out what an ACK answers, in the order of the numbers. A number that was never sent, or that was answered
+// before, is a protocol error.
 func (p *pending) settle(ack federation.Ack) ([]settled, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +83,8 @@ func (p *pending) listed(ack federation.Ack) (map[uint64]federation.Exception, e
 	}
 	for _, r := range ack.Ranges {
 		if r.Last >= p.next || r.First > r.Last {
-			return nil, protocolError("answer to frames %d to %d of stream %d, which were not sent", r.First, r.Last, ack.Stream)
+			return nil, protocolError("answer to frames %d to %d of stream %d, which were not sent", r.First, r.Last,
+				ack.Stream)
 		}
 		for n := r.First; n <= r.Last; n++ {
 			if _, ok := verdicts[n]; ok {

@@ -18,13 +18,14 @@ import (
 const (
 	// besides is how long one address has before the next one is tried beside it (RFC 8305 section 8: 250 ms).
 	besides = 250 * time.Millisecond
-	// maxDials is how many are tried at once (chosen: a peer has that many addresses at most in the topology, so that dead ones stand in nobody's way; a name may
-	// resolve to more).
+	// maxDials is how many are tried at once (chosen: a peer has that many addresses at most in the topology, so that
+	// dead ones stand in nobody's way; a name may resolve to more).
 	maxDials = 8
 )
 
-// race dials one peer at several addresses and keeps the first that takes us. Each has a head start before the next one, and none begins while one answers. One at a
-// time says HELLO, so the peer never has two of our hellos to choose from; when it refuses, the next one may.
+// race dials one peer at several addresses and keeps the first that takes us. Each has a head start before the next
+// one, and none begins while one answers. One at a time says HELLO, so the peer never has two of our hellos to choose
+// from; when it refuses, the next one may.
 type race struct {
 	e           *Endpoint
 	entry       Peer
@@ -54,8 +55,10 @@ type result struct {
 }
 
 // dialAny tries the addresses of a peer. The error is the one that says most.
-func (e *Endpoint) dialAny(ctx context.Context, entry Peer, id uint64, established func()) (*opening, federation.Hello, error) {
-	r := &race{e: e, entry: entry, id: id, established: established, results: make(chan result, maxDials), turn: make(chan struct{}, 1)}
+func (e *Endpoint) dialAny(ctx context.Context, entry Peer, id uint64, established func()) (
+	*opening, federation.Hello, error) {
+	r := &race{e: e, entry: entry, id: id, established: established, results: make(chan result, maxDials),
+		turn: make(chan struct{}, 1)}
 	for _, name := range entry.Addresses {
 		r.waiting = append(r.waiting, candidate{name: name})
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// readBuffer is the read buffer of a data stream: frames above it are read straight into their own memory (chosen: some 45 packets).
+// readBuffer is the read buffer of a data stream: frames above it are read straight into their own memory (chosen: some
+// 45 packets).
 const readBuffer = 64 << 10
 
 // receiver reads the copies of one data stream of the peer.
@@ -19,7 +20,8 @@ type receiver struct {
 }
 
 func newReceiver(c *conn, s *quic.Stream) *receiver {
-	most := federation.MaxCopyFrame - federation.MaxEncodedBatch - federation.MaxBatchHeader + c.link.peer.e.cfg.MaxBatch
+	most := federation.MaxCopyFrame - federation.MaxEncodedBatch - federation.MaxBatchHeader +
+		c.link.peer.e.cfg.MaxBatch
 	frames := newFrameReader(s, readBuffer, most)
 	frames.partial = &c.link.partial
 	return &receiver{c, frames, newAnswers(uint64(s.StreamID()))}

@@ -26,19 +26,22 @@ func (e *Endpoint) refuseOpening(ctx context.Context, o *opening, site federatio
 		e.showRefusal(r, site)
 	case errors.As(err, &wrong):
 		e.countRefusal(wrong.reason, site, o.remote(), wrong.text)
-	case endOf(err, site) != nil && endOf(err, site).code == codeDuplicate: // it has another address of ours, or another attempt
+	// it has another address of ours, or another attempt
+	case endOf(err, site) != nil && endOf(err, site).code == codeDuplicate:
 		level = slog.LevelDebug
 	case o.qc.Context().Err() == nil && !connectionEnded(err) && ctx.Err() == nil:
 		e.countRefusal("hello-timeout", site, o.remote(), "")
 	}
-	e.logger.Log(ctx, level, "connection not opened", "site", e.cfg.Site, "peer", site, "remote", o.remote(), "err", err)
+	e.logger.Log(ctx, level, "connection not opened", "site", e.cfg.Site, "peer", site, "remote", o.remote(), "err",
+		err)
 	o.fail(err)
 }
 
 // refuseHello counts and shows a peer that we refused.
 func (e *Endpoint) refuseHello(r *refusal, site federation.SiteID, remote string) {
 	e.countRefusal(r.reason, site, remote, r.text)
-	e.logger.Warn("peer refused", "site", e.cfg.Site, "peer", site, "verdict", r.verdict.String(), "reason", r.reason, "err", r)
+	e.logger.Warn("peer refused", "site", e.cfg.Site, "peer", site, "verdict", r.verdict.String(), "reason", r.reason,
+		"err", r)
 	e.showRefusal(r, site)
 }
 
@@ -65,8 +68,8 @@ func (o *opening) remote() string { return o.qc.RemoteAddr().String() }
 // tagStopping is the extension of a HELLO_ACK that refuses because the site stops. It has no value.
 const tagStopping = 2
 
-// refuse tells the peer why and closes. The text goes as a HELLO_ACK; the connection waits a moment for the peer to close it, because closing it
-// ourselves would throw the HELLO_ACK away (docs/decisions.md, M6).
+// refuse tells the peer why and closes. The text goes as a HELLO_ACK; the connection waits a moment for the peer to
+// close it, because closing it ourselves would throw the HELLO_ACK away (docs/decisions.md, M6).
 func (o *opening) refuse(ctx context.Context, ours federation.Hello, r *refusal) {
 	ack := federation.HelloAck{Hello: ours, Verdict: r.verdict, Text: clip(r.words())}
 	if r.stopping {

@@ -7,8 +7,9 @@ import (
 	"cloudqueue/federation"
 )
 
-// A certificate that is renewed loses no frame and pauses its lanes for some round trips. A QUIC connection keeps the certificates of its handshake (TLS 1.3 has no way to show another one)
-// and is cut when one of them ends. So, as soon as either side uses another certificate, the dialling side
+// A certificate that is renewed loses no frame and pauses its lanes for some round trips. A QUIC connection keeps the
+// certificates of its handshake (TLS 1.3 has no way to show another one) and is cut when one of them ends. So, as soon
+// as either side uses another certificate, the dialling side
 //
 //	dials connection 1 anew      the old one finishes what was begun on it (retire). When either side refuses the other's certificate, this is all that
 //	                             happens: the link goes on as it is, and status says why
@@ -19,11 +20,12 @@ import (
 // tagRenewed is the extension of a HEARTBEAT that says so. It has no value.
 const tagRenewed = 2
 
-// renewEvery is the least time between two renewals (chosen: as often as pki.Files looks; a peer that asks without end costs one handshake in it).
+// renewEvery is the least time between two renewals (chosen: as often as pki.Files looks; a peer that asks without end
+// costs one handshake in it).
 const renewEvery = 10 * time.Second
 
-// finishWithin bounds how long a connection that has a successor finishes its frames, and the drain of a link for the sake of a renewal (chosen: lanes wait meanwhile,
-// and what is unanswered then is only sent again).
+// finishWithin bounds how long a connection that has a successor finishes its frames, and the drain of a link for the
+// sake of a renewal (chosen: lanes wait meanwhile, and what is unanswered then is only sent again).
 const finishWithin = 10 * time.Second
 
 // outdated tells whether one side has another certificate than that of this connection.
@@ -47,7 +49,8 @@ const (
 	renewLink
 )
 
-// renewal decides it. Connection 1 goes first: only when it is younger than the change have the certificates been tried. It is keepSecond's.
+// renewal decides it. Connection 1 goes first: only when it is younger than the change have the certificates been
+// tried. It is keepSecond's.
 func (l *Link) renewal() renewal {
 	l.mu.Lock()
 	second := l.second
@@ -76,14 +79,16 @@ func (l *Link) handOver() {
 	l.peer.e.tasks.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), finishWithin)
 		defer cancel()
-		if err := l.drainFor(ctx, federation.Drain{Reason: "a certificate was renewed", Extensions: []federation.TLV{{Tag: tagFollows}}}); err != nil {
+		if err := l.drainFor(ctx, federation.Drain{Reason: "a certificate was renewed",
+			Extensions: []federation.TLV{{Tag: tagFollows}}}); err != nil {
 			l.peer.e.logger.Warn("link not drained", "site", l.peer.e.cfg.Site, "peer", l.peer.site, "err", err)
 		}
 	})
 }
 
-// retire lets a connection 1 that has a successor finish: no frame begins on it at either side. The dialling side ends it when everything is answered, both ways,
-// and has been for two heartbeats; the accepting one only when that takes too long.
+// retire lets a connection 1 that has a successor finish: no frame begins on it at either side. The dialling side ends
+// it when everything is answered, both ways, and has been for two heartbeats; the accepting one only when that takes
+// too long.
 func (l *Link) retire(c *conn) {
 	cfg := &l.peer.e.cfg
 	bound := finishWithin

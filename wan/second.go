@@ -58,7 +58,8 @@ func (l *Link) endSecond() {
 	}
 }
 
-// keepSecond dials connection 1 whenever there is none, and again when a certificate has been renewed, while the link lasts.
+// keepSecond dials connection 1 whenever there is none, and again when a certificate has been renewed, while the link
+// lasts.
 func (l *Link) keepSecond() {
 	e, ctx := l.peer.e, l.first.qc.Context()
 	timer := time.NewTimer(0)

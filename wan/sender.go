@@ -9,15 +9,16 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// Streams of a connection. Frames of one stream wait for each other when a packet is lost, so a lost packet holds back the lanes of one stream only: with two, half of
-// a class's lanes of that connection (chosen; eight would hold back fewer, and cut each ACK and each buffer into smaller parts).
+// Streams of a connection. Frames of one stream wait for each other when a packet is lost, so a lost packet holds back
+// the lanes of one stream only: with two, half of a class's lanes of that connection (chosen; eight would hold back
+// fewer, and cut each ACK and each buffer into smaller parts).
 const (
 	streamsPerClass = 2
 	maxClasses      = 16
 )
 
-// Urgencies of streams (RFC 9218; 0 goes first, equals take turns). Control goes before everything, the urgent class before all others, and these share: a
-// strict order among them would let one starve the next.
+// Urgencies of streams (RFC 9218; 0 goes first, equals take turns). Control goes before everything, the urgent class
+// before all others, and these share: a strict order among them would let one starve the next.
 const (
 	urgencyControl = 0
 	urgencyUrgent  = 1
@@ -41,7 +42,8 @@ func (c *conn) sender(class uint8, hash uint64) (*sender, error) {
 	slot := &c.senders[class][hash%streamsPerClass]
 	s := *slot
 	if s == nil && !c.ended {
-		s = &sender{c: c, class: class, out: newOutbox(c.link.peer.e.cfg.QueueBytes, maxUnanswered), pending: newPending()}
+		s = &sender{c: c, class: class, out: newOutbox(c.link.peer.e.cfg.QueueBytes, maxUnanswered),
+			pending: newPending()}
 		*slot = s
 		c.mu.Unlock()
 		c.start(s.run)
@@ -58,7 +60,8 @@ func (c *conn) sender(class uint8, hash uint64) (*sender, error) {
 func (s *sender) copy(ctx context.Context, side federation.Sidecar, batch *federation.Batch, answer answerFunc) error {
 	body := batch.Bytes()
 	return s.out.put(ctx, len(body), func() (outFrame, error) {
-		head, err := federation.AppendCopyHead(nil, federation.Copy{Number: s.pending.number(), Sidecar: side, Batch: body})
+		head, err := federation.AppendCopyHead(nil,
+			federation.Copy{Number: s.pending.number(), Sidecar: side, Batch: body})
 		if err != nil {
 			return outFrame{}, err
 		}
@@ -97,7 +100,8 @@ func (s *sender) run() error {
 	}
 }
 
-// open opens the stream. Until the connection knows its number no ack can name it, so none of its frames goes out before.
+// open opens the stream. Until the connection knows its number no ack can name it, so none of its frames goes out
+// before.
 func (s *sender) open() (*quic.Stream, error) {
 	stream, err := s.c.qc.OpenStreamSync(s.c.qc.Context())
 	if err != nil {

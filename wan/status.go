@@ -14,7 +14,8 @@ type State = federation.State
 
 // States of a link.
 const (
-	StateStarting = federation.StateStarting // no link yet since the router started or the peer was added, and nothing went wrong
+	// no link yet since the router started or the peer was added, and nothing went wrong
+	StateStarting = federation.StateStarting
 	StateRunning  = federation.StateRunning
 	StateStalled  = federation.StateStalled // up, backlog, no progress
 	StateDraining = federation.StateDraining
@@ -38,7 +39,9 @@ type LinkStatus struct {
 	Unanswered  uint64            // frames queued or written and not answered
 	Verdicts    map[string]uint64 // the peer's answers, by verdict, since the start
 	LastAnswers map[string]Occurrence
-	Refused     map[string]uint64 // what we refused of this peer, by reason, since the start; as refused-our-certificate what it, or a router that may be its, refused of us
+	// what we refused of this peer, by reason, since the start; as refused-our-certificate what it, or a router that
+	// may be its, refused of us
+	Refused     map[string]uint64
 	LastRefused map[string]Occurrence
 	Hello       federation.Hello // the peer's latest
 }
@@ -97,7 +100,8 @@ func (p *peer) status() LinkStatus {
 	if !p.wasUp && p.reason == "" {
 		s.State = StateStarting
 		if !p.entry.Dial {
-			s.Reason, s.Fix = string(p.site)+" has not dialled this site yet", "when this lasts: cloudqueue status at "+string(p.site)
+			s.Reason, s.Fix = string(p.site)+" has not dialled this site yet",
+				"when this lasts: cloudqueue status at "+string(p.site)
 		}
 	}
 	if p.entry.Dial {
@@ -129,8 +133,10 @@ func (l *Link) fill(s *LinkStatus) {
 		s.State, s.Reason = StateDraining, reason
 	case s.Unanswered > 0 && idle >= l.peer.e.cfg.StalledAfter:
 		s.State, s.Since = StateStalled, time.Now().Add(-idle)
-		s.Reason = fmt.Sprintf("%d frames wait for %s; nothing was written or answered for %s", s.Unanswered, s.Peer, idle.Truncate(time.Second))
-		s.Fix = fmt.Sprintf("see the lanes that the link carries; cloudqueue status at %s says what holds them there", s.Peer)
+		s.Reason = fmt.Sprintf("%d frames wait for %s; nothing was written or answered for %s", s.Unanswered, s.Peer,
+			idle.Truncate(time.Second))
+		s.Fix = fmt.Sprintf("see the lanes that the link carries; cloudqueue status at %s says what holds them there",
+			s.Peer)
 	default:
 		s.State = StateRunning
 		if t := l.trouble.Load(); t != nil {
@@ -141,7 +147,8 @@ func (l *Link) fill(s *LinkStatus) {
 
 func (c *conn) status() ConnectionStatus {
 	q := c.qc.ConnectionStats()
-	return ConnectionStatus{c.index, c.qc.LocalAddr().String(), c.qc.RemoteAddr().String(), c.since, q.SmoothedRTT, q.CongestionWindow, q.PacketsSent, q.PacketsLost, q.BytesSent, q.BytesReceived}
+	return ConnectionStatus{c.index, c.qc.LocalAddr().String(), c.qc.RemoteAddr().String(), c.since, q.SmoothedRTT,
+		q.CongestionWindow, q.PacketsSent, q.PacketsLost, q.BytesSent, q.BytesReceived}
 }
 
 // load is how many bytes wait to be written, and how many frames for an answer.

@@ -12,8 +12,9 @@ import (
 // alpn names the protocol and its major version in the TLS handshake.
 const alpn = "cloudqueue/1"
 
-// QUIC windows. They are there for the path alone: readers always read, so they never are the back-pressure. 16 MiB lets one stream carry 300 Mbit/s at 300 ms
-// (window = 1.34 × rate × RTT: an update comes after a quarter is read); a connection's is 1.5 times that. quic-go's defaults cap a stream at 189 Mbit/s at 200 ms (docs/decisions.md, M6).
+// QUIC windows. They are there for the path alone: readers always read, so they never are the back-pressure. 16 MiB
+// lets one stream carry 300 Mbit/s at 300 ms (window = 1.34 × rate × RTT: an update comes after a quarter is read); a
+// connection's is 1.5 times that. quic-go's defaults cap a stream at 189 Mbit/s at 200 ms (docs/decisions.md, M6).
 const (
 	streamWindow     = 16 << 20
 	connectionWindow = 24 << 20

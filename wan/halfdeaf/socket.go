@@ -1,4 +1,5 @@
-// Package halfdeaf is the attacker of the tests of half-open connections: a socket whose QUIC handshakes begin and never end.
+// Package halfdeaf is the attacker of the tests of half-open connections: a socket whose QUIC handshakes begin and
+// never end.
 //
 // It stands below wan and router/site, whose tests both need it; no program links it.
 package halfdeaf

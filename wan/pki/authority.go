@@ -26,7 +26,8 @@ const (
 	LeafLife      = 365 * 24 * time.Hour      // chosen: renewal by hand once a year; automation passes less
 )
 
-// backdate is how far before now a certificate begins: the peer's clock may be behind ours (chosen: a day's worth would hide a wrong clock).
+// backdate is how far before now a certificate begins: the peer's clock may be behind ours (chosen: a day's worth would
+// hide a wrong clock).
 const backdate = time.Hour
 
 // AuthorityCertificate and AuthorityKey are the names of an authority's files in its folder.
@@ -76,8 +77,9 @@ func authorityWith(federationName string, key crypto.Signer, now time.Time) (*Au
 	return &Authority{federationName, certificate, key}, nil
 }
 
-// Create makes an authority and writes it to dir: ca.key with mode 0600, then ca.crt. It never overwrites: when there is a ca.crt already, the error wraps fs.ErrExist.
-// A ca.key alone is what a crash between the two leaves; it becomes the authority's.
+// Create makes an authority and writes it to dir: ca.key with mode 0600, then ca.crt. It never overwrites: when there
+// is a ca.crt already, the error wraps fs.ErrExist. A ca.key alone is what a crash between the two leaves; it becomes
+// the authority's.
 func Create(dir, federationName string, now time.Time) (*Authority, error) {
 	if err := checkFederation(federationName); err != nil {
 		return nil, err
@@ -132,7 +134,8 @@ func Open(dir string) (*Authority, error) {
 			return &Authority{c.PermittedURIDomains[0], c, key}, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: none of its certificates is a cloudqueue authority with the key in %s", filepath.Join(dir, AuthorityCertificate), AuthorityKey)
+	return nil, fmt.Errorf("%s: none of its certificates is a cloudqueue authority with the key in %s",
+		filepath.Join(dir, AuthorityCertificate), AuthorityKey)
 }
 
 // Federation is the name that stands in every certificate of this authority.
@@ -144,8 +147,10 @@ func (a *Authority) NotAfter() time.Time { return a.certificate.NotAfter }
 // PEM is the authority's certificate, to be given to every site.
 func (a *Authority) PEM() []byte { return encodeCertificate(a.certificate) }
 
-// Issue makes a key and a certificate for a site, as PEM. A life of 0 is LeafLife; it ends with the authority at the latest.
-func (a *Authority) Issue(site federation.SiteID, life time.Duration, now time.Time) (certificate, key []byte, err error) {
+// Issue makes a key and a certificate for a site, as PEM. A life of 0 is LeafLife; it ends with the authority at the
+// latest.
+func (a *Authority) Issue(site federation.SiteID, life time.Duration, now time.Time) (
+	certificate, key []byte, err error) {
 	if life == 0 {
 		life = LeafLife
 	}
@@ -154,7 +159,8 @@ func (a *Authority) Issue(site federation.SiteID, life time.Duration, now time.T
 		end = a.certificate.NotAfter
 	}
 	if !end.After(now) {
-		return nil, nil, fmt.Errorf("issue for %s: the certificate would have ended at %s", site, end.Format(time.RFC3339))
+		return nil, nil, fmt.Errorf("issue for %s: the certificate would have ended at %s", site,
+			end.Format(time.RFC3339))
 	}
 	if err := checkSite(site); err != nil {
 		return nil, nil, err
@@ -170,7 +176,8 @@ func (a *Authority) issue(names []*url.URL, from, to time.Time) (certificate, ke
 	}
 	leaf, err := sign(&x509.Certificate{
 		SerialNumber: serial(), NotBefore: from, NotAfter: to, URIs: names,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth,
+			x509.ExtKeyUsageServerAuth},
 	}, a.certificate, signer.Public(), a.key)
 	if err != nil {
 		return nil, nil, fmt.Errorf("sign: %w", err)
@@ -181,7 +188,8 @@ func (a *Authority) issue(names []*url.URL, from, to time.Time) (certificate, ke
 	return encodeCertificate(leaf), key, nil
 }
 
-// IssueTo issues for a site and writes SITE.crt, SITE.key (mode 0600) and ca.crt to dir. An earlier certificate of the site is replaced; a running router takes the new one.
+// IssueTo issues for a site and writes SITE.crt, SITE.key (mode 0600) and ca.crt to dir. An earlier certificate of the
+// site is replaced; a running router takes the new one.
 func (a *Authority) IssueTo(dir string, site federation.SiteID, life time.Duration, now time.Time) error {
 	certificate, key, err := a.Issue(site, life, now)
 	if err != nil {

@@ -17,11 +17,12 @@ type Paths struct {
 	Certificate, Key, Authorities string
 }
 
-// reloadEvery is how often the files are looked at (chosen: a renewal needs no hurry; they are read in full, so that a change within the resolution
-// of a modification time, or under a replaced symbolic link, is seen).
+// reloadEvery is how often the files are looked at (chosen: a renewal needs no hurry; they are read in full, so that a
+// change within the resolution of a modification time, or under a replaced symbolic link, is seen).
 const reloadEvery = 10 * time.Second
 
-// settle is how long files that do not fit each other are left before that is said: whoever issues writes them one after the other (chosen: two syncs, many times).
+// settle is how long files that do not fit each other are left before that is said: whoever issues writes them one
+// after the other (chosen: two syncs, many times).
 const settle = time.Second
 
 const stateHeld = federation.StateHeld
@@ -52,7 +53,8 @@ func Load(paths Paths, logger *slog.Logger) (*Files, error) {
 // Identity is the identity to use at this moment.
 func (f *Files) Identity() *Identity { return f.current.Load() }
 
-// State says whether the files are in use; "held" when they changed into something that cannot be used and the earlier identity stays.
+// State says whether the files are in use; "held" when they changed into something that cannot be used and the earlier
+// identity stays.
 func (f *Files) State() federation.PartState {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -85,7 +87,8 @@ func (f *Files) check(ctx context.Context) {
 	}
 }
 
-// Reload looks at the files now. After an error the identity stays what it was. A site or federation that differs from the one in use is an error.
+// Reload looks at the files now. After an error the identity stays what it was. A site or federation that differs from
+// the one in use is an error.
 func (f *Files) Reload() error { return f.look(f.hold) }
 
 // look is Reload that gives an error to hold.
@@ -113,7 +116,8 @@ func (f *Files) hold(err error) {
 	if f.state.State == stateHeld && f.state.Reason == err.Error() {
 		return
 	}
-	f.state = federation.PartState{State: stateHeld, Reason: err.Error(), Fix: "mend the files; the identity read before stays in use", Since: time.Now()}
+	f.state = federation.PartState{State: stateHeld, Reason: err.Error(),
+		Fix: "mend the files; the identity read before stays in use", Since: time.Now()}
 	f.logger.Warn("certificate not reloaded", "err", err)
 }
 
@@ -134,7 +138,8 @@ func (f *Files) read() (*Identity, [32]byte, error) {
 	}
 	id, err := NewIdentity(all[0], all[1], all[2])
 	if err != nil {
-		return nil, [32]byte{}, fmt.Errorf("%s with %s and %s: %w", f.paths.Certificate, f.paths.Key, f.paths.Authorities, err)
+		return nil, [32]byte{}, fmt.Errorf("%s with %s and %s: %w", f.paths.Certificate, f.paths.Key,
+			f.paths.Authorities, err)
 	}
 	return id, [32]byte(h.Sum(nil)), nil
 }

@@ -21,8 +21,9 @@ type Identity struct {
 	resetKey    [32]byte
 }
 
-// NewIdentity makes an identity of PEM bytes: the site's certificate with its intermediates, its key, and the trusted authorities. Our own certificate must
-// verify against them, dates excepted, so that a mix-up shows here and not at the peer.
+// NewIdentity makes an identity of PEM bytes: the site's certificate with its intermediates, its key, and the trusted
+// authorities. Our own certificate must verify against them, dates excepted, so that a mix-up shows here and not at the
+// peer.
 func NewIdentity(certificate, key, authorities []byte) (*Identity, error) {
 	chain, err := parseCertificates(certificate)
 	if err != nil {
@@ -47,7 +48,8 @@ func newIdentity(chain []*x509.Certificate, signer crypto.Signer, roots []*x509.
 	if err != nil {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
-	id := &Identity{name: n, roots: x509.NewCertPool(), certificate: tls.Certificate{PrivateKey: signer, Leaf: chain[0]}}
+	id := &Identity{name: n, roots: x509.NewCertPool(),
+		certificate: tls.Certificate{PrivateKey: signer, Leaf: chain[0]}}
 	for _, c := range chain {
 		id.certificate.Certificate = append(id.certificate.Certificate, c.Raw)
 	}
@@ -80,8 +82,8 @@ func (id *Identity) NotBefore() time.Time { return id.certificate.Leaf.NotBefore
 // NotAfter is when our certificate ends; peers cut the link then.
 func (id *Identity) NotAfter() time.Time { return id.certificate.Leaf.NotAfter }
 
-// ResetKey is the key of QUIC's stateless resets (RFC 9000 section 10.3). It is derived from the private key, so that a restarted router, which
-// has forgotten its connections, can still end them at once, and nothing more has to be kept.
+// ResetKey is the key of QUIC's stateless resets (RFC 9000 section 10.3). It is derived from the private key, so that a
+// restarted router, which has forgotten its connections, can still end them at once, and nothing more has to be kept.
 func (id *Identity) ResetKey() [32]byte { return id.resetKey }
 
 func resetKey(signer crypto.Signer) (key [32]byte, err error) {
@@ -96,11 +98,13 @@ func resetKey(signer crypto.Signer) (key [32]byte, err error) {
 	return [32]byte(b), nil
 }
 
-// TLS gives a configuration for both ends of a mutual TLS 1.3 connection without resumption. check gets the peer's chain, leaf first, as it was
-// sent; nothing but the possession of the leaf's key is verified before: check must call Verify.
+// TLS gives a configuration for both ends of a mutual TLS 1.3 connection without resumption. check gets the peer's
+// chain, leaf first, as it was sent; nothing but the possession of the leaf's key is verified before: check must call
+// Verify.
 //
-// VerifyConnection does it, and not VerifyPeerCertificate or crypto/tls itself: it runs in every handshake, and our errors, which say what is wrong and
-// how to mend it, stay ours. InsecureSkipVerify and RequireAnyClientCert leave the chain to it.
+// VerifyConnection does it, and not VerifyPeerCertificate or crypto/tls itself: it runs in every handshake, and our
+// errors, which say what is wrong and how to mend it, stay ours. InsecureSkipVerify and RequireAnyClientCert leave the
+// chain to it.
 func (id *Identity) TLS(protocol string, check func(chain []*x509.Certificate) error) *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -110,6 +114,8 @@ func (id *Identity) TLS(protocol string, check func(chain []*x509.Certificate) e
 		SessionTicketsDisabled: true, // each connection shows a certificate anew
 		VerifyConnection:       func(cs tls.ConnectionState) error { return check(cs.PeerCertificates) },
 		GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &id.certificate, nil },
-		GetClientCertificate:   func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &id.certificate, nil },
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return &id.certificate, nil
+		},
 	}
 }

@@ -41,26 +41,32 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("certificate refused: %s", e.Detail) }
 
-// Verify checks a peer's chain, leaf first: signed by one of our authorities for both sides of a connection, within its dates at now, naming exactly one site of our
-// federation, and that site is want unless want is empty. The error is a *RefusedError.
+// Verify checks a peer's chain, leaf first: signed by one of our authorities for both sides of a connection, within its
+// dates at now, naming exactly one site of our federation, and that site is want unless want is empty. The error is a
+// *RefusedError.
 func (id *Identity) Verify(chain []*x509.Certificate, want federation.SiteID, now time.Time) (Peer, error) {
 	if len(chain) == 0 {
-		return Peer{}, &RefusedError{Reason: NoCertificate, Detail: "the peer showed none", Fix: "give the peer a certificate: cloudqueue pki issue"}
+		return Peer{}, &RefusedError{Reason: NoCertificate, Detail: "the peer showed none",
+			Fix: "give the peer a certificate: cloudqueue pki issue"}
 	}
 	n, err := nameOf(chain[0])
 	if err != nil {
-		return Peer{}, &RefusedError{Reason: NoSiteName, Detail: err.Error(), Fix: "issue the peer's certificate with cloudqueue pki issue"}
+		return Peer{}, &RefusedError{Reason: NoSiteName, Detail: err.Error(),
+			Fix: "issue the peer's certificate with cloudqueue pki issue"}
 	}
 	end, err := id.verifyChain(chain, now)
 	if err != nil {
 		return Peer{}, refused(err, chain[0], n, now)
 	}
 	if n.federation != id.name.federation {
-		return Peer{}, &RefusedError{WrongFederation, n.site, fmt.Sprintf("%s is of federation %q, not of %q", n, n.federation, id.name.federation), "link sites of one federation only"}
+		return Peer{}, &RefusedError{WrongFederation, n.site,
+			fmt.Sprintf("%s is of federation %q, not of %q", n, n.federation, id.name.federation),
+			"link sites of one federation only"}
 	}
 	if want != "" && n.site != want {
 		return Peer{}, &RefusedError{WrongSite, n.site, fmt.Sprintf("the peer is site %q, not %q", n.site, want),
-			fmt.Sprintf("correct the address of %s in the topology, or issue that router a certificate for %s", want, want)}
+			fmt.Sprintf("correct the address of %s in the topology, or issue that router a certificate for %s", want,
+				want)}
 	}
 	return Peer{n.site, end}, nil
 }
@@ -75,7 +81,8 @@ func nameOf(leaf *x509.Certificate) (name, error) {
 
 // verifyChain gives the end of the longest-lived chain to one of our authorities.
 func (id *Identity) verifyChain(chain []*x509.Certificate, now time.Time) (time.Time, error) {
-	options := x509.VerifyOptions{Roots: id.roots, Intermediates: x509.NewCertPool(), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
+	options := x509.VerifyOptions{Roots: id.roots, Intermediates: x509.NewCertPool(), CurrentTime: now,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
 	for _, c := range chain[1:] {
 		options.Intermediates.AddCert(c)
 	}
@@ -122,14 +129,19 @@ func refused(err error, leaf *x509.Certificate, n name, now time.Time) *RefusedE
 	var unknown x509.UnknownAuthorityError
 	switch {
 	case dates && now.Before(leaf.NotBefore):
-		return &RefusedError{NotYetValid, n.site, fmt.Sprintf("%s begins at %s, it is %s here", n, stamp(leaf.NotBefore), stamp(now)), "set the clocks of both sites"}
+		return &RefusedError{NotYetValid, n.site, fmt.Sprintf(
+			"%s begins at %s, it is %s here", n, stamp(leaf.NotBefore), stamp(now)), "set the clocks of both sites"}
 	case dates:
-		return &RefusedError{Expired, n.site, fmt.Sprintf("%s or its authority has ended (the certificate at %s), it is %s here", n, stamp(leaf.NotAfter), stamp(now)),
+		return &RefusedError{Expired, n.site, fmt.Sprintf(
+			"%s or its authority has ended (the certificate at %s), it is %s here", n, stamp(leaf.NotAfter),
+			stamp(now)),
 			fmt.Sprintf("cloudqueue pki issue %s", n.site)}
 	case errors.As(err, &unknown):
-		return &RefusedError{UnknownAuthority, n.site, fmt.Sprintf("%s is not signed by an authority that we trust", n), "give both sites the same ca.crt (several authorities may stand in it one after the other)"}
+		return &RefusedError{UnknownAuthority, n.site, fmt.Sprintf("%s is not signed by an authority that we trust", n),
+			"give both sites the same ca.crt (several authorities may stand in it one after the other)"}
 	default:
-		return &RefusedError{BadCertificate, n.site, fmt.Sprintf("%s: %v", n, err), fmt.Sprintf("cloudqueue pki issue %s", n.site)}
+		return &RefusedError{BadCertificate, n.site, fmt.Sprintf("%s: %v", n, err),
+			fmt.Sprintf("cloudqueue pki issue %s", n.site)}
 	}
 }
 
