@@ -10,8 +10,8 @@ import (
 )
 
 // Between the first binding for a document and its last good copy a router may crash, and the document be edited before
-// the next start: the copy on disk knows nothing of these bindings then. So they are written down first, in a file beside
-// the copy that is removed when the copy follows: JSON,
+// the next start: the copy on disk knows nothing of these bindings then. So they are written down first, in a file
+// beside the copy that is removed when the copy follows: JSON,
 //
 //	{"format":1,"bindings":[…]}
 //

@@ -42,7 +42,9 @@ func (c *comparison) finish() {
 func (c *comparison) compareHead() {
 	if c.old.federation != c.new.federation {
 		c.change(Changed, "federation", c.new.federation, Field{"federation", c.old.federation, c.new.federation})
-		c.plan.Refused = append(c.plan.Refused, fmt.Sprintf("federation %s cannot become %s: its name is in every certificate; start a second one", c.old.federation, c.new.federation))
+		c.plan.Refused = append(c.plan.Refused, fmt.Sprintf(
+			"federation %s cannot become %s: its name is in every certificate; start a second one", c.old.federation,
+			c.new.federation))
 	}
 	for _, name := range union(c.old.classes, c.new.classes) {
 		was, is := slices.Contains(c.old.classes, name), slices.Contains(c.new.classes, name)
@@ -66,7 +68,8 @@ func (c *comparison) compareSites() {
 		case old == nil:
 			c.change(Added, "site", name)
 		case new == nil:
-			c.removed("site", name, "site %s: what its store and its queues hold for other sites, and what they hold for it, stays where it is", name)
+			c.removed("site", name, "site %s: what its store and its queues hold for other sites, "+
+				"and what they hold for it, stays where it is", name)
 			c.do(old.ID, "keeps its last good topology: stop it when its store is empty")
 		default:
 			c.changedSite(name, old, new)

@@ -13,18 +13,20 @@ import (
 
 // compareRoutes compares lanes: a route with one id at one origin. A new name alone is a rename.
 func (c *comparison) compareRoutes() {
-	eachPair(c.old.routes, c.new.routes, func(r Route) string { return r.Lane.String() }, func(name string, old, new *Route) {
-		switch {
-		case old == nil:
-			c.change(Added, "route", name)
-			c.routeAppears(new)
-		case new == nil:
-			c.removed("route", name, "route %s: what is sealed drains to %s; what is still in its queue %s %s", name, destinationText(old.Destinations), old.Source.Queue, remains(old.Source))
-			c.routeGoes(old)
-		default:
-			c.changedRoute(name, old, new)
-		}
-	})
+	eachPair(c.old.routes, c.new.routes, func(r Route) string { return r.Lane.String() },
+		func(name string, old, new *Route) {
+			switch {
+			case old == nil:
+				c.change(Added, "route", name)
+				c.routeAppears(new)
+			case new == nil:
+				c.removed("route", name, "route %s: what is sealed drains to %s; what is still in its queue %s %s", name,
+					destinationText(old.Destinations), old.Source.Queue, remains(old.Source))
+				c.routeGoes(old)
+			default:
+				c.changedRoute(name, old, new)
+			}
+		})
 	c.noteRenames()
 }
 
@@ -34,7 +36,8 @@ func (c *comparison) routeAppears(r *Route) {
 		if r.Source.Declare != "" {
 			c.do(at, "declares the %s exchange %s if it is missing", r.Source.Declare, r.Source.Exchange)
 		}
-		c.do(at, "declares the queue %s and binds it to the exchange %s by %s", r.Source.Queue, r.Source.Exchange, strings.Join(r.Source.Keys, ", "))
+		c.do(at, "declares the queue %s and binds it to the exchange %s by %s", r.Source.Queue, r.Source.Exchange,
+			strings.Join(r.Source.Keys, ", "))
 	}
 	c.do(at, "takes from the queue %s and sends to %s", r.Source.Queue, destinationText(r.Destinations))
 	for _, d := range r.Destinations {
@@ -95,7 +98,8 @@ func (c *comparison) changedRoute(name string, old, new *Route) {
 		Field{"to", destinationSet(old.Destinations), destinationSet(new.Destinations)},
 		Field{"class", old.Class, new.Class},
 		Field{"order", orderText(old.Strict), orderText(new.Strict)},
-		Field{"max-message-size", yamlfile.Size(old.MaxMessageSize).String(), yamlfile.Size(new.MaxMessageSize).String()},
+		Field{"max-message-size", yamlfile.Size(old.MaxMessageSize).String(),
+			yamlfile.Size(new.MaxMessageSize).String()},
 		Field{"max-hops", strconv.Itoa(old.MaxHops), strconv.Itoa(new.MaxHops)},
 		Field{"on-unroutable", old.OnUnroutable, new.OnUnroutable},
 		Field{"on-missing-exchange", old.OnMissingExchange.String(), new.OnMissingExchange.String()},
@@ -114,13 +118,15 @@ func (c *comparison) changedField(name string, old, new *Route, f Field) {
 	origin := new.Lane.Origin
 	switch f.Key {
 	case "to":
-		c.plan.Refused = append(c.plan.Refused, fmt.Sprintf("route %s: its destinations (%s) cannot become %s: edits of the set come with a later version; "+
-			"write a second route with an id of its own for what is new", name, f.Old, f.New))
+		c.plan.Refused = append(c.plan.Refused, fmt.Sprintf(
+			"route %s: its destinations (%s) cannot become %s: edits of the set come with a later version; "+
+				"write a second route with an id of its own for what is new", name, f.Old, f.New))
 	case "from":
 		c.do(origin, "takes %s from %s instead of %s", name, f.New, f.Old)
 		if old.Source.Exchange != "" && new.Source.Exchange == "" {
 			c.do(origin, "unbinds the queue %s and keeps it", old.Source.Queue)
-			c.plan.Strands = append(c.plan.Strands, fmt.Sprintf("route %s: what is still in its queue %s stays there", name, old.Source.Queue))
+			c.plan.Strands = append(c.plan.Strands,
+				fmt.Sprintf("route %s: what is still in its queue %s stays there", name, old.Source.Queue))
 		}
 	case "keys":
 		c.changedKeys(old.Source, new.Source, origin)
@@ -155,7 +161,8 @@ func missing(a, b []string) []string {
 func destinationSet(all []RouteDestination) string {
 	sorted := slices.Clone(all)
 	slices.SortFunc(sorted, func(a, b RouteDestination) int {
-		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Target, b.Target), cmp.Compare(a.mapping(), b.mapping()))
+		return cmp.Or(cmp.Compare(a.Site, b.Site), cmp.Compare(a.Target, b.Target),
+			cmp.Compare(a.mapping(), b.mapping()))
 	})
 	return destinationText(sorted)
 }
@@ -181,7 +188,9 @@ func (c *comparison) noteRenames() {
 	for _, old := range lanesMissingIn(c.new, c.old.routes) {
 		i := slices.IndexFunc(fresh, func(r Route) bool { return looksRenamed(old, r) })
 		if i >= 0 {
-			c.plan.Notes = append(c.plan.Notes, fmt.Sprintf("%s goes and %s comes with the same source: if this is a rename, write `id: %s` in route %s", old.Lane, fresh[i].Lane, old.ID, fresh[i].Name))
+			c.plan.Notes = append(c.plan.Notes, fmt.Sprintf(
+				"%s goes and %s comes with the same source: if this is a rename, write `id: %s` in route %s", old.Lane,
+				fresh[i].Lane, old.ID, fresh[i].Name))
 		}
 	}
 }
@@ -196,5 +205,6 @@ func hasLane(d *Document, lane federation.Lane) bool {
 }
 
 func looksRenamed(old, new Route) bool {
-	return old.Lane.Origin == new.Lane.Origin && old.Source.String() == new.Source.String() && slices.Equal(old.Source.Keys, new.Source.Keys)
+	return old.Lane.Origin == new.Lane.Origin && old.Source.String() == new.Source.String() &&
+		slices.Equal(old.Source.Keys, new.Source.Keys)
 }

@@ -13,13 +13,15 @@ func (b *builder) destinations(path string, in []toSchema) []target {
 		b.file.Report(path, "to: [{site: nyc}]", "the route goes nowhere")
 	}
 	if len(in) > federation.MaxDestinations {
-		b.file.Report(path, "a second route for the rest", "%d destinations, the limit is %d", len(in), federation.MaxDestinations)
+		b.file.Report(path, "a second route for the rest", "%d destinations, the limit is %d", len(in),
+			federation.MaxDestinations)
 		return nil
 	}
 	all := make([]target, len(in))
 	for i, to := range in {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		all[i] = target{RouteDestination: b.destination(at, to), explicit: to.Target != nil, at: b.file.Problem(at, "", "")}
+		all[i] = target{RouteDestination: b.destination(at, to), explicit: to.Target != nil,
+			at: b.file.Problem(at, "", "")}
 	}
 	b.checkDistinct(path, all)
 	b.number(path, in, all)
@@ -27,7 +29,8 @@ func (b *builder) destinations(path string, in []toSchema) []target {
 }
 
 func (b *builder) destination(path string, in toSchema) RouteDestination {
-	to := RouteDestination{Destination: federation.Destination{Site: federation.SiteID(in.Site)}, Exchange: in.Exchange, RoutingKey: in.RoutingKey}
+	to := RouteDestination{Destination: federation.Destination{Site: federation.SiteID(in.Site)}, Exchange: in.Exchange,
+		RoutingKey: in.RoutingKey}
 	if in.Site == "" {
 		b.file.Report(path+".site", "{site: nyc}", "the destination has no site")
 	} else {
@@ -43,7 +46,8 @@ func (b *builder) destination(path string, in toSchema) RouteDestination {
 		to.Queue = *in.Queue
 		b.checkQueue(path+".queue", to.Queue)
 		if in.Exchange != nil || in.RoutingKey != nil {
-			b.file.Report(path, "queue alone, or exchange and routing-key", "a destination is a queue or an exchange, not both")
+			b.file.Report(path, "queue alone, or exchange and routing-key",
+				"a destination is a queue or an exchange, not both")
 		}
 	}
 	return to
@@ -66,7 +70,8 @@ func (b *builder) checkDistinct(path string, all []target) {
 	first := map[string]int{}
 	for i, to := range all {
 		if j, repeated := first[to.mapping()]; repeated && to.Site != "" {
-			b.file.Report(fmt.Sprintf("%s[%d]", path, i), "it once, or a queue or an exchange of its own", "this is the same destination as to[%d]", j)
+			b.file.Report(fmt.Sprintf("%s[%d]", path, i), "it once, or a queue or an exchange of its own",
+				"this is the same destination as to[%d]", j)
 		}
 		first[to.mapping()] = i
 	}
@@ -88,7 +93,8 @@ func (b *builder) number(path string, in []toSchema, all []target) {
 		case n < 1 || n > 255:
 			b.file.Report(at, "target: 1 to 255", "%d is not a number of a mapped destination", n)
 		case used[n]:
-			b.file.Report(at, "a number of its own, never one that the route had before", "target %d stands here twice", n)
+			b.file.Report(at, "a number of its own, never one that the route had before", "target %d stands here twice",
+				n)
 		default:
 			used[n] = true
 			all[i].Target = uint8(n)

@@ -1,5 +1,5 @@
-// Package topology is the map that an admin writes: sites, links, routes and classes, read from one strict YAML document
-// (docs/topology.md is its reference).
+// Package topology is the map that an admin writes: sites, links, routes and classes, read from one strict YAML
+// document (docs/topology.md is its reference).
 //
 //	          edit, validate, plan, apply
 //	admin ──────────────────────────────────▶ etcd  or  a plain file

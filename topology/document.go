@@ -67,7 +67,8 @@ func (d *Document) Source() []byte { return slices.Clone(d.source) }
 // Digest is the SHA-256 of Source.
 func (d *Document) Digest() [sha256.Size]byte { return d.digest }
 
-// Warnings are what is legal and still looks like a mistake: a link that no route uses, a key that this version only shows.
+// Warnings are what is legal and still looks like a mistake: a link that no route uses, a key that this version only
+// shows.
 func (d *Document) Warnings() Problems { return d.warnings }
 
 // Sites gives all sites by id.

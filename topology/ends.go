@@ -17,7 +17,8 @@ func OwnQueue(id federation.RouteID) string { return "cq.out." + string(id) }
 // source checks what a route takes.
 func (b *builder) source(path, id string, in fromSchema) federation.Source {
 	if (in.Exchange != nil) == (in.Queue != nil) {
-		b.file.Report(path, `exchange: orders and keys: ["#"], or queue: orders`, "a route takes from an exchange or from a queue")
+		b.file.Report(path, `exchange: orders and keys: ["#"], or queue: orders`,
+			"a route takes from an exchange or from a queue")
 		return federation.Source{}
 	}
 	if in.Queue != nil {
@@ -39,7 +40,8 @@ func (b *builder) queueSource(path string, in fromSchema) federation.Source {
 		b.file.Report(path+".keys", "exchange instead of queue", "keys bind to an exchange, a queue has none")
 	}
 	if in.Declare != nil {
-		b.file.Report(path+".declare", "exchange instead of queue, or declare the queue at the broker", "declare makes an exchange")
+		b.file.Report(path+".declare", "exchange instead of queue, or declare the queue at the broker",
+			"declare makes an exchange")
 	}
 	return federation.Source{Queue: *in.Queue}
 }
@@ -47,9 +49,11 @@ func (b *builder) queueSource(path string, in fromSchema) federation.Source {
 func (b *builder) checkSourceExchange(path, exchange string) {
 	switch {
 	case exchange == "":
-		b.file.Report(path+".exchange", "queue: with the name of the queue", "nothing can be bound to the default exchange")
+		b.file.Report(path+".exchange", "queue: with the name of the queue",
+			"nothing can be bound to the default exchange")
 	case exchange == "cloudqueue":
-		b.file.Report(path+".exchange", "a route for each destination", "the addressed exchange (cq-to) comes with a later version")
+		b.file.Report(path+".exchange", "a route for each destination",
+			"the addressed exchange (cq-to) comes with a later version")
 	default:
 		b.checkShort(path+".exchange", "exchange", exchange)
 	}
@@ -57,7 +61,8 @@ func (b *builder) checkSourceExchange(path, exchange string) {
 
 func (b *builder) checkKeys(path string, keys []string) {
 	if len(keys) == 0 {
-		b.file.Report(path+".keys", `keys: ["#"] for everything of a topic exchange, [""] for a fanout exchange`, "the binding patterns are missing")
+		b.file.Report(path+".keys", `keys: ["#"] for everything of a topic exchange, [""] for a fanout exchange`,
+			"the binding patterns are missing")
 	}
 	if len(keys) > maxKeys {
 		b.file.Report(path+".keys", "", "%d keys, the limit is %d", len(keys), maxKeys)
@@ -92,6 +97,7 @@ func (b *builder) checkQueue(path, queue string) {
 // checkShort bounds what AMQP sends as a short string.
 func (b *builder) checkShort(path, what, text string) {
 	if len(text) > federation.MaxShortString {
-		b.file.Report(path, fmt.Sprintf("at most %d bytes", federation.MaxShortString), "the %s has %d bytes, more than AMQP takes", what, len(text))
+		b.file.Report(path, fmt.Sprintf("at most %d bytes", federation.MaxShortString),
+			"the %s has %d bytes, more than AMQP takes", what, len(text))
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"cloudqueue/topology/yamlfile"
 )
 
-// FilePoll is how often a File looks at its file (chosen: an admin sees the effect of a save after two looks, 4 s at most; no notification
-// service of an operating system works on every file system).
+// FilePoll is how often a File looks at its file (chosen: an admin sees the effect of a save after two looks, 4 s at
+// most; no notification service of an operating system works on every file system).
 const FilePoll = 2 * time.Second
 
 // File is a plain topology file as a Source.

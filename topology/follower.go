@@ -21,8 +21,10 @@ type FollowerConfig struct {
 	LastGood   string        // path of the last good copy, and before .begun of what begins; its folder must exist
 	Reporter   Reporter      // nil: none
 	Reread     time.Duration // how often the source is read without a sign of change; 0: 5 minutes, with jitter
-	Timeout    time.Duration // for one read that the source does not end itself; 0: 10 s (chosen: twice what etcd needs over 250 ms with a lost packet)
-	Logger     *slog.Logger  // nil: discarded
+	// for one read that the source does not end itself; 0: 10 s (chosen: twice what etcd needs over 250 ms with a lost
+	// packet)
+	Timeout time.Duration
+	Logger  *slog.Logger // nil: discarded
 }
 
 // Follower follows a Source, and gives what a router shall run as Snapshots. Without its source it gives the last good
@@ -30,15 +32,17 @@ type FollowerConfig struct {
 type Follower struct {
 	cfg       FollowerConfig
 	snapshots chan Snapshot
-	reportNow chan struct{}       // capacity 1: something changed
-	current   *Snapshot           // owned by Run: the last one given
-	begun     []federation.Source // owned by Run: what an earlier process may have bound for a document that current does not follow; nil: nothing
+	reportNow chan struct{} // capacity 1: something changed
+	current   *Snapshot     // owned by Run: the last one given
+	// owned by Run: what an earlier process may have bound for a document that current does not follow; nil: nothing
+	begun []federation.Source
 
 	mu     sync.Mutex // guards status, which Run, Applied and Status use
 	status Status
 }
 
-// Pauses after a source that did not answer; full jitter, so that the routers of a federation do not come back together.
+// Pauses after a source that did not answer; full jitter, so that the routers of a federation do not come back
+// together.
 const (
 	firstPause    = time.Second
 	longestPause  = 30 * time.Second
@@ -142,7 +146,8 @@ func (f *Follower) startFromLastGood() {
 	if err == nil {
 		var document *Document
 		if document, err = good.Open(f.cfg.LastGood); err == nil {
-			f.give(Snapshot{Version: good.Version, Digest: good.Digest(), Document: document, Origin: OriginLastGood, Gone: good.gone, Left: good.left})
+			f.give(Snapshot{Version: good.Version, Digest: good.Digest(), Document: document, Origin: OriginLastGood,
+				Gone: good.gone, Left: good.left})
 			return
 		}
 	}
@@ -181,15 +186,17 @@ func (f *Follower) Begin(ctx context.Context, s Snapshot) error {
 	return writeBegun(f.cfg.LastGood, bindings)
 }
 
-// Applied tells that the router runs s, with all that follows from it durable. When it returns nil the copy on disk is s,
-// also after a crash. After an error the router goes on, and calls again; a start in between may begin with an older document.
+// Applied tells that the router runs s, with all that follows from it durable. When it returns nil the copy on disk is
+// s, also after a crash. After an error the router goes on, and calls again; a start in between may begin with an older
+// document.
 func (f *Follower) Applied(ctx context.Context, s Snapshot) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var err error
 	if s.Origin != OriginLastGood {
-		good := lastGood{Stored{Version: s.Version, Source: s.Document.Source(), Numbers: s.Document.numbers}, s.Origin, s.Gone, s.Left}
+		good := lastGood{Stored{Version: s.Version, Source: s.Document.Source(), Numbers: s.Document.numbers}, s.Origin,
+			s.Gone, s.Left}
 		if err = writeLastGood(f.cfg.LastGood, good, time.Now()); err == nil {
 			endBegun(f.cfg.LastGood)
 		}

@@ -7,13 +7,13 @@ import (
 	"cloudqueue/federation"
 )
 
-// maxGone bounds what is kept of routes that are gone, as JSON. Chosen: some ten thousand with a few keys each; the oldest leave first,
-// and the destinations then answer their lanes NO_GRANT.
+// maxGone bounds what is kept of routes that are gone, as JSON. Chosen: some ten thousand with a few keys each; the
+// oldest leave first, and the destinations then answer their lanes NO_GRANT.
 const maxGone = 8 << 20 // bytes
 
-// goneRoutes are the routes of a site, as origin or as destination, that were in force once and are not in a document: their
-// lanes still drain. A route that takes from somebody else's queue, and took from an exchange before, is among them too, for
-// the router's own queue that it has left. Forgotten are those that maxGone has no room for.
+// goneRoutes are the routes of a site, as origin or as destination, that were in force once and are not in a document:
+// their lanes still drain. A route that takes from somebody else's queue, and took from an exchange before, is among
+// them too, for the router's own queue that it has left. Forgotten are those that maxGone has no room for.
 func goneRoutes(was *Snapshot, document *Document, site federation.SiteID) (gone, forgotten []Route) {
 	if was == nil {
 		return nil, nil

@@ -29,7 +29,8 @@ func (f *Follower) consider(stored Stored) {
 	}
 	gone, forgotten := goneRoutes(f.current, document, f.cfg.Site)
 	for _, r := range forgotten {
-		f.cfg.Logger.Error("removed route forgotten", "site", f.cfg.Site, "lane", r.Lane.String(), "err", "too many are gone: what is left of it in stores is not delivered before it is put back")
+		f.cfg.Logger.Error("removed route forgotten", "site", f.cfg.Site, "lane", r.Lane.String(), "err",
+			"too many are gone: what is left of it in stores is not delivered before it is put back")
 	}
 	f.give(Snapshot{Version: stored.Version, Digest: stored.Digest(), Document: document, Origin: f.cfg.Source.Origin(),
 		Gone: gone, Left: leftBindings(slices.Concat(f.current.bindings(f.cfg.Site), f.begun), document, f.cfg.Site)})
@@ -46,17 +47,20 @@ func (f *Follower) judge(stored Stored) (*Document, *Refusal) {
 	}
 	document, err := stored.Open(f.cfg.Source.Name())
 	if err != nil {
-		refusal := &Refusal{Why: "the document is not valid: " + err.Error(), Fix: "mend the document; `cloudqueue topology validate` shows the same problems"}
+		refusal := &Refusal{Why: "the document is not valid: " + err.Error(),
+			Fix: "mend the document; `cloudqueue topology validate` shows the same problems"}
 		errors.As(err, &refusal.Problems)
 		return nil, refusal
 	}
 	if document.federation != f.cfg.Federation {
-		return nil, &Refusal{Why: fmt.Sprintf("the document is of the federation %s, this router of %s", document.federation, f.cfg.Federation),
+		return nil, &Refusal{Why: fmt.Sprintf("the document is of the federation %s, this router of %s",
+			document.federation, f.cfg.Federation),
 			Fix: "write federation: " + f.cfg.Federation + " in the document, or the other name in the router's file"}
 	}
 	if _, ok := document.Site(f.cfg.Site); !ok {
 		return nil, &Refusal{Why: fmt.Sprintf("the document has no site %s", f.cfg.Site),
-			Fix: "stop this router if its site leaves and `cloudqueue books` shows nothing to send, or put the site back"}
+			Fix: "stop this router if its site leaves and `cloudqueue books` shows nothing to send, " +
+				"or put the site back"}
 	}
 	return document, f.judgePlan(document)
 }
@@ -66,18 +70,21 @@ func (f *Follower) judgeVersion(stored Stored) *Refusal {
 	if f.current == nil || f.current.Version == 0 || stored.Version == 0 || f.same(stored) {
 		return nil
 	}
-	fix := fmt.Sprintf("cloudqueue topology apply --at-least %d FILE, with the document that shall be in force", f.current.Version+1)
+	fix := fmt.Sprintf("cloudqueue topology apply --at-least %d FILE, with the document that shall be in force",
+		f.current.Version+1)
 	switch {
 	case stored.Version < f.current.Version:
-		return &Refusal{Why: fmt.Sprintf("version %d is older than version %d, which is in force: the source was wiped or rolled back", stored.Version, f.current.Version), Fix: fix}
+		return &Refusal{Why: fmt.Sprintf("version %d is older than version %d, which is in force: "+
+			"the source was wiped or rolled back", stored.Version, f.current.Version), Fix: fix}
 	case stored.Version == f.current.Version:
-		return &Refusal{Why: fmt.Sprintf("version %d has another digest than the one in force", stored.Version), Fix: fix}
+		return &Refusal{Why: fmt.Sprintf("version %d has another digest than the one in force", stored.Version),
+			Fix: fix}
 	}
 	return nil
 }
 
-// judgePlan refuses what this version cannot do. What strands was accepted by `topology apply` before it came into etcd;
-// a plain file must say so itself.
+// judgePlan refuses what this version cannot do. What strands was accepted by `topology apply` before it came into
+// etcd; a plain file must say so itself.
 func (f *Follower) judgePlan(document *Document) *Refusal {
 	if f.current == nil {
 		return nil
@@ -88,7 +95,9 @@ func (f *Follower) judgePlan(document *Document) *Refusal {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrRefused):
-		return &Refusal{Why: err.Error(), Fix: "put the document back to what is in force, and change it in a way that the text above names"}
+		return &Refusal{Why: err.Error(), Fix: "put the document back " +
+			"to what is in force, and change it in a way that the text above names"}
 	}
-	return &Refusal{Why: err.Error(), Fix: fmt.Sprintf("accept-stranding: [%s] in the document, if that is meant", shortDigest(f.current.Digest))}
+	return &Refusal{Why: err.Error(), Fix: fmt.Sprintf(
+		"accept-stranding: [%s] in the document, if that is meant", shortDigest(f.current.Digest))}
 }

@@ -6,8 +6,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// keptRoute is a route that is gone, as it stands in the last good copy. Route may change with the program, this may not:
-// a field is added with omitempty, and none changes its name or meaning within one lastGoodFormat.
+// keptRoute is a route that is gone, as it stands in the last good copy. Route may change with the program, this may
+// not: a field is added with omitempty, and none changes its name or meaning within one lastGoodFormat.
 //
 //	field             type     meaning
 //	id, name, origin  text     Route.ID, Route.Name, Route.Lane.Origin
@@ -55,8 +55,9 @@ func keepSource(s federation.Source) keptSource { return keptSource(s) }
 func (k keptSource) source() federation.Source { return federation.Source(k) }
 
 func keepRoute(r Route) keptRoute {
-	k := keptRoute{ID: r.ID, Name: r.Name, Origin: r.Lane.Origin, Source: keepSource(r.Source), Class: r.Class, ClassIndex: r.ClassIndex,
-		Strict: r.Strict, MaxMessageSize: r.MaxMessageSize, MaxHops: r.MaxHops, OnUnroutable: r.OnUnroutable,
+	k := keptRoute{ID: r.ID, Name: r.Name, Origin: r.Lane.Origin, Source: keepSource(r.Source),
+		Class: r.Class, ClassIndex: r.ClassIndex, Strict: r.Strict, MaxMessageSize: r.MaxMessageSize,
+		MaxHops: r.MaxHops, OnUnroutable: r.OnUnroutable,
 		DeclareMissing: r.OnMissingExchange.Declare, TrustUserID: r.TrustUserID}
 	for _, d := range r.Destinations {
 		k.Destinations = append(k.Destinations, newNumber(d))
@@ -66,8 +67,9 @@ func keepRoute(r Route) keptRoute {
 
 // route has no Digest: what it is compared for is over.
 func (k keptRoute) route() Route {
-	r := Route{ID: k.ID, Name: k.Name, Lane: federation.Lane{Origin: k.Origin, Route: k.ID}, Source: k.Source.source(), Class: k.Class,
-		ClassIndex: k.ClassIndex, Strict: k.Strict, MaxMessageSize: k.MaxMessageSize, MaxHops: k.MaxHops, OnUnroutable: k.OnUnroutable,
+	r := Route{ID: k.ID, Name: k.Name, Lane: federation.Lane{Origin: k.Origin, Route: k.ID}, Source: k.Source.source(),
+		Class: k.Class, ClassIndex: k.ClassIndex, Strict: k.Strict, MaxMessageSize: k.MaxMessageSize, MaxHops: k.MaxHops,
+		OnUnroutable:      k.OnUnroutable,
 		OnMissingExchange: MissingExchange{Declare: k.DeclareMissing}, TrustUserID: k.TrustUserID}
 	for _, n := range k.Destinations {
 		r.Destinations = append(r.Destinations, n.destination())

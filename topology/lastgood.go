@@ -46,7 +46,8 @@ type lastGoodHead struct {
 const (
 	lastGoodPrefix = "# cloudqueue-last-good "
 	lastGoodFormat = 1
-	maxHead        = 8<<20 + maxGone + 2*maxLeftBytes // bytes; numbers of 100,000 lanes' destinations take 6 MiB; quotes and commas come to what is left
+	// bytes; numbers of 100,000 lanes' destinations take 6 MiB; quotes and commas come to what is left
+	maxHead = 8<<20 + maxGone + 2*maxLeftBytes
 )
 
 // lastGood is a document with where it came from.
@@ -60,15 +61,18 @@ type lastGood struct {
 // writeLastGood replaces the file at path, durably: after a crash it holds the old copy or the new one.
 func writeLastGood(path string, good lastGood, now time.Time) error {
 	digest := good.Digest()
-	head, err := json.Marshal(lastGoodHead{Format: lastGoodFormat, Version: good.Version, SHA256: hex.EncodeToString(digest[:]), Origin: good.origin,
+	head, err := json.Marshal(lastGoodHead{Format: lastGoodFormat, Version: good.Version,
+		SHA256: hex.EncodeToString(digest[:]), Origin: good.origin,
 		Numbers: good.Numbers, Gone: each(good.gone, keepRoute), Left: each(good.left, keepSource), Written: now.UTC()})
 	if err != nil {
 		return err
 	}
-	return durable.Replace(path, bytes.Join([][]byte{[]byte(lastGoodPrefix), head, []byte("\n"), good.Source}, nil), 0o600)
+	return durable.Replace(path, bytes.Join([][]byte{[]byte(lastGoodPrefix), head, []byte("\n"), good.Source}, nil),
+		0o600)
 }
 
-// readLastGood gives the copy at path. fs.ErrNotExist: there was none yet. Other errors: it is damaged or cannot be read.
+// readLastGood gives the copy at path. fs.ErrNotExist: there was none yet. Other errors: it is damaged or cannot be
+// read.
 func readLastGood(path string) (lastGood, error) {
 	text, err := readLimited(path, maxHead+yamlfile.MaxSource)
 	if err != nil {
@@ -81,9 +85,11 @@ func readLastGood(path string) (lastGood, error) {
 		return lastGood{}, fmt.Errorf("%s: the first line is not that of a last good copy", path)
 	}
 	if head.Format != lastGoodFormat {
-		return lastGood{}, fmt.Errorf("%s: it is of format %d, this version reads %d", path, head.Format, lastGoodFormat)
+		return lastGood{}, fmt.Errorf("%s: it is of format %d, this version reads %d", path, head.Format,
+			lastGoodFormat)
 	}
-	good := lastGood{Stored{Version: head.Version, Source: source, Numbers: head.Numbers}, head.Origin, each(head.Gone, keptRoute.route), each(head.Left, keptSource.source)}
+	good := lastGood{Stored{Version: head.Version, Source: source, Numbers: head.Numbers}, head.Origin,
+		each(head.Gone, keptRoute.route), each(head.Left, keptSource.source)}
 	if digest := good.Digest(); hex.EncodeToString(digest[:]) != head.SHA256 {
 		return lastGood{}, fmt.Errorf("%s: the document has another digest than its first line says", path)
 	}

@@ -8,17 +8,18 @@ import (
 
 // Bounds of what is remembered of bindings; the oldest leave first.
 const (
-	maxLeft      = 1000    // bindings of one queue. Chosen: as many keys as a route may have; unbinding them all takes a second
+	// bindings of one queue. Chosen: as many keys as a route may have; unbinding them all takes a second
+	maxLeft      = 1000
 	maxLeftBytes = 4 << 20 // of names and keys together. Chosen: as many as four of the largest documents have
 )
 
 // ownBinding is one binding of one of the router's own queues.
 type ownBinding struct{ queue, exchange, key string }
 
-// leftBindings are the bindings that a site's own queues had by an earlier document and that a document does not name: a
-// binding is durable at the broker, so whoever forgot it would forward what nobody asks for any more. Nobody tells when the
-// broker has removed one, so it is remembered until a document names it again; to remove it twice does no harm. Earlier is
-// what they may be bound by, oldest first.
+// leftBindings are the bindings that a site's own queues had by an earlier document and that a document does not name:
+// a binding is durable at the broker, so whoever forgot it would forward what nobody asks for any more. Nobody tells
+// when the broker has removed one, so it is remembered until a document names it again; to remove it twice does no
+// harm. Earlier is what they may be bound by, oldest first.
 func leftBindings(earlier []federation.Source, document *Document, site federation.SiteID) []federation.Source {
 	return newestBindings(bindingsOf(earlier), bindingsOf(sourcesAt(document.routes, site)))
 }

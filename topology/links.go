@@ -24,7 +24,8 @@ func (b *builder) addLinks() {
 		}
 		pair := [2]string{min(in.Between[0], in.Between[1]), max(in.Between[0], in.Between[1])}
 		if j, repeated := first[pair]; repeated {
-			b.file.Report(path+".between", "one link for the two", "%s and %s are already linked by links[%d]", pair[0], pair[1], j)
+			b.file.Report(path+".between", "one link for the two", "%s and %s are already linked by links[%d]", pair[0],
+				pair[1], j)
 			continue
 		}
 		first[pair] = i
@@ -62,7 +63,8 @@ func (b *builder) checkEnds(path string, between []string, link *Link) bool {
 		return false
 	}
 	if !dialled {
-		b.file.Report(path, fmt.Sprintf("listen: [host:port] at %s or %s", between[0], between[1]), "neither %s nor %s listens", between[0], between[1])
+		b.file.Report(path, fmt.Sprintf("listen: [host:port] at %s or %s", between[0], between[1]),
+			"neither %s nor %s listens", between[0], between[1])
 	}
 	return true
 }
@@ -133,7 +135,8 @@ func (d *Document) linkBetween(a, z federation.SiteID) (Link, bool) {
 		return Link{Between: [2]federation.SiteID{a, z}}, ok && alsoOK && len(from.Listen)+len(to.Listen) > 0
 	}
 	for _, pair := range [][2]federation.SiteID{{a, z}, {z, a}} {
-		i, found := slices.BinarySearchFunc(d.links, pair, func(l Link, pair [2]federation.SiteID) int { return slices.Compare(l.Between[:], pair[:]) })
+		i, found := slices.BinarySearchFunc(d.links, pair,
+			func(l Link, pair [2]federation.SiteID) int { return slices.Compare(l.Between[:], pair[:]) })
 		if found {
 			return d.links[i], true
 		}

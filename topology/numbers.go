@@ -12,8 +12,9 @@ import (
 // destination in batches, journals and receipts, so it is kept when the route is written in another order, when the
 // route is removed, and when it comes back.
 //
-// They are kept beside the document in etcd. A plain file has no such place: there `target` in the document, or else the
-// order of the mapped destinations, gives the number (see number), and a change that would give another one is refused.
+// They are kept beside the document in etcd. A plain file has no such place: there `target` in the document, or else
+// the order of the mapped destinations, gives the number (see number), and a change that would give another one is
+// refused.
 type Numbers map[federation.RouteID][]Number
 
 // Number is one destination of a route.
@@ -26,7 +27,8 @@ type Number struct {
 }
 
 func (n Number) destination() RouteDestination {
-	return RouteDestination{Destination: federation.Destination{Site: n.Site, Target: n.Target}, Exchange: n.Exchange, RoutingKey: n.RoutingKey, Queue: n.Queue}
+	return RouteDestination{Destination: federation.Destination{Site: n.Site, Target: n.Target}, Exchange: n.Exchange,
+		RoutingKey: n.RoutingKey, Queue: n.Queue}
 }
 
 func newNumber(d RouteDestination) Number {
@@ -89,9 +91,11 @@ func renumber(name string, id federation.RouteID, targets []target, known []Numb
 		switch {
 		case !ok:
 			problems = append(problems, kept[i].problem("a new route with an id of its own for it",
-				"the route id %q is known without this destination, and edits of the set come with a later version", id))
+				"the route id %q is known without this destination, and edits of the set come with a later version",
+				id))
 		case kept[i].explicit && kept[i].Target != n.Target:
-			problems = append(problems, kept[i].problem(fmt.Sprintf("target: %d", n.Target), "this destination has the number %d for ever", n.Target))
+			problems = append(problems, kept[i].problem(
+				fmt.Sprintf("target: %d", n.Target), "this destination has the number %d for ever", n.Target))
 		}
 		kept[i].Target = n.Target
 		delete(before, kept[i].mapping())
@@ -101,7 +105,8 @@ func renumber(name string, id federation.RouteID, targets []target, known []Numb
 		if len(kept) > 0 {
 			where = kept[0].at
 		}
-		where.What = fmt.Sprintf("the route id %q is known with the destination %s too, and edits of the set come with a later version", id, n.destination().describe())
+		where.What = fmt.Sprintf("the route id %q is known with the destination %s too, "+
+			"and edits of the set come with a later version", id, n.destination().describe())
 		where.Write = "the destination, or a new route with an id of its own"
 		problems = append(problems, where)
 	}

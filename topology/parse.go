@@ -43,13 +43,16 @@ type builder struct {
 
 func (b *builder) checkHead() {
 	if b.in.APIVersion != "" && b.in.APIVersion != apiVersion {
-		b.file.Report("api-version", apiVersion, "version %q of the format is not known to this version", b.in.APIVersion)
+		b.file.Report("api-version", apiVersion, "version %q of the format is not known to this version",
+			b.in.APIVersion)
 	}
 	b.doc.federation = cmp.Or(b.in.Federation, DefaultFederation)
 	b.checkName("federation", "federation", b.doc.federation)
 	for i, digest := range b.in.Accept {
 		if !validDigest(digest) {
-			b.file.Report(fmt.Sprintf("accept-stranding[%d]", i), "the first 12 digits or more of the digest that `topology plan` shows", "%q is not a digest of a document", digest)
+			b.file.Report(fmt.Sprintf("accept-stranding[%d]", i),
+				"the first 12 digits or more of the digest that `topology plan` shows",
+				"%q is not a digest of a document", digest)
 		}
 	}
 	b.doc.accepts = b.in.Accept

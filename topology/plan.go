@@ -89,8 +89,8 @@ func MakePlan(old, new *Document) *Plan {
 // Empty tells whether nothing changes.
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
 
-// Check tells whether the plan may be carried out: ErrRefused, ErrStrands or ErrMassRemoval says why not. The caller knows
-// how the admin's word is given: by a flag of apply, or in a plain file.
+// Check tells whether the plan may be carried out: ErrRefused, ErrStrands or ErrMassRemoval says why not. The caller
+// knows how the admin's word is given: by a flag of apply, or in a plain file.
 func (p *Plan) Check(accept Accept) error {
 	if len(p.Refused) > 0 {
 		return fmt.Errorf("%w: %s", ErrRefused, strings.Join(p.Refused, "; "))

@@ -14,8 +14,8 @@ import (
 const (
 	maxKeys  = 1000    // binding patterns of a route (chosen: one declare-and-bind round of a few seconds)
 	maxLanes = 100_000 // routes times origins
-	// MaxMessageSize is the largest and the default max-message-size: a message goes into one batch, whose raw bytes are
-	// limited, with its own head and what the router adds to its properties; larger ones need fragments.
+	// MaxMessageSize is the largest and the default max-message-size: a message goes into one batch, whose raw bytes
+	// are limited, with its own head and what the router adds to its properties; larger ones need fragments.
 	MaxMessageSize = federation.MaxRawBatch - 1<<20
 	defaultMaxHops = 8 // chosen: more re-entries than any sane chain of routes, few enough to end a loop soon
 )
@@ -36,7 +36,8 @@ func (b *builder) addClasses() {
 		}
 	}
 	if len(b.doc.classes) > maxClasses {
-		b.file.Report("classes", "", "%d classes with the built-in ones, the limit is %d", len(b.doc.classes), maxClasses)
+		b.file.Report("classes", "", "%d classes with the built-in ones, the limit is %d", len(b.doc.classes),
+			maxClasses)
 	}
 }
 
@@ -92,7 +93,8 @@ func (b *builder) addRoute(path, name, id string, in routeSchema) {
 // origins gives the sites that a route starts at.
 func (b *builder) origins(path string, in fromSchema) []federation.SiteID {
 	if (in.Site != "") == (in.Sites != nil) {
-		b.file.Report(path, "site: ams, or sites: {region: eu}", "a route starts at one site or at the sites that have some labels")
+		b.file.Report(path, "site: ams, or sites: {region: eu}",
+			"a route starts at one site or at the sites that have some labels")
 		return nil
 	}
 	if in.Site != "" {
@@ -120,7 +122,8 @@ func (s Site) has(labels map[string]string) bool {
 	return true
 }
 
-// checkReach reports destinations that no link leads to. A route that starts at several sites leaves out the origin itself.
+// checkReach reports destinations that no link leads to. A route that starts at several sites leaves out the origin
+// itself.
 func (b *builder) checkReach(path string, origin federation.SiteID, in routeSchema, targets []target) {
 	for i, to := range targets {
 		at := fmt.Sprintf("%s.to[%d].site", path, i)
@@ -129,7 +132,8 @@ func (b *builder) checkReach(path string, origin federation.SiteID, in routeSche
 			b.file.Report(at, "another site", "the route starts at %s and ends there", origin)
 		case to.Site != origin && b.knows(origin) && b.knows(to.Site) && !b.doc.mayForward(origin, to.Site):
 			b.file.Report(at, fmt.Sprintf("{between: [%s, %s]} under links", origin, to.Site),
-				"no link goes from %s to %s, and forwarding through another site comes with a later version", origin, to.Site)
+				"no link goes from %s to %s, and forwarding through another site comes with a later version", origin,
+				to.Site)
 		}
 	}
 }
@@ -152,7 +156,8 @@ func (b *builder) checkSharedQueues() {
 		}
 		at := place{r.Lane.Origin, r.Source.Queue}
 		if other, taken := first[at]; taken && other != r.Name {
-			b.file.Report("routes."+r.Name+".from.queue", "one route with both sets of destinations", "route %s drains the queue %q at %s already", other, at.queue, at.site)
+			b.file.Report("routes."+r.Name+".from.queue", "one route with both sets of destinations",
+				"route %s drains the queue %q at %s already", other, at.queue, at.site)
 		}
 		first[at] = r.Name
 	}
@@ -170,10 +175,12 @@ func (b *builder) setHow(path string, r *Route, in routeSchema) {
 	}
 	b.setLimits(path, r, in)
 	if in.Shards != nil && *in.Shards != 1 {
-		b.file.Report(path+".shards", "shards: 1, or several routes with keys of their own", "more than one shard comes with a later version")
+		b.file.Report(path+".shards", "shards: 1, or several routes with keys of their own",
+			"more than one shard comes with a later version")
 	}
 	if in.MessageTTL != nil {
-		b.file.Report(path+".message-ttl", "the expiration property of the messages", "message-ttl comes with a later version")
+		b.file.Report(path+".message-ttl", "the expiration property of the messages",
+			"message-ttl comes with a later version")
 	}
 }
 
@@ -199,14 +206,16 @@ func (b *builder) setLimits(path string, r *Route, in routeSchema) {
 	r.MaxMessageSize, r.MaxHops = MaxMessageSize, defaultMaxHops
 	if in.MaxMessageSize != nil {
 		if *in.MaxMessageSize < 1 || *in.MaxMessageSize > MaxMessageSize {
-			b.file.Report(path+".max-message-size", "1B to "+yamlfile.Size(MaxMessageSize).String(), "%s is not a size of a message in this version", in.MaxMessageSize)
+			b.file.Report(path+".max-message-size", "1B to "+yamlfile.Size(MaxMessageSize).String(),
+				"%s is not a size of a message in this version", in.MaxMessageSize)
 			return
 		}
 		r.MaxMessageSize = int(*in.MaxMessageSize)
 	}
 	if in.MaxHops != nil {
 		if *in.MaxHops < 1 || *in.MaxHops > federation.MaxPath {
-			b.file.Report(path+".max-hops", fmt.Sprintf("1 to %d", federation.MaxPath), "%d is not a number of hops", *in.MaxHops)
+			b.file.Report(path+".max-hops", fmt.Sprintf("1 to %d", federation.MaxPath), "%d is not a number of hops",
+				*in.MaxHops)
 			return
 		}
 		r.MaxHops = *in.MaxHops

@@ -6,7 +6,8 @@ import (
 	"cloudqueue/topology/yamlfile"
 )
 
-// The document as it stands in the file. docs/topology.md is its reference; a key that is added here is described there.
+// The document as it stands in the file. docs/topology.md is its reference; a key that is added here is described
+// there.
 type schema struct {
 	APIVersion string                 `yaml:"api-version"`
 	Federation string                 `yaml:"federation"`

@@ -17,7 +17,8 @@ const (
 
 func (b *builder) addSites() {
 	if len(b.in.Sites) < 2 {
-		b.file.Report("sites", "sites: {ams: {listen: [ams.example.net:7443]}, nyc: {}}", "a topology needs two sites, there are %d", len(b.in.Sites))
+		b.file.Report("sites", "sites: {ams: {listen: [ams.example.net:7443]}, nyc: {}}",
+			"a topology needs two sites, there are %d", len(b.in.Sites))
 	}
 	if len(b.in.Sites) > maxSites {
 		b.file.Report("sites", "", "%d sites, the limit is %d", len(b.in.Sites), maxSites)
@@ -46,7 +47,8 @@ func (b *builder) checkListen(path, site string, listen []string, owner map[stri
 			continue
 		}
 		if other, taken := owner[address]; taken {
-			b.file.Report(at, "an address of its own for each site", "%s is already an address of site %s", address, other)
+			b.file.Report(at, "an address of its own for each site", "%s is already an address of site %s", address,
+				other)
 		}
 		owner[address] = site
 	}

@@ -8,9 +8,11 @@ type Snapshot struct {
 	Digest   [32]byte
 	Document *Document
 	Origin   Origin // OriginEtcd, OriginFile or OriginLastGood
-	// Gone are routes of the router's site that were in force once and are not in Document, oldest first: their lanes still drain.
+	// Gone are routes of the router's site that were in force once and are not in Document, oldest first: their lanes
+	// still drain.
 	Gone []Route
-	// Left are what the router's own queues may still be bound by though Document does not name it, oldest first: a queue, an exchange and keys each.
+	// Left are what the router's own queues may still be bound by though Document does not name it, oldest first: a
+	// queue, an exchange and keys each.
 	Left []federation.Source
 }
 

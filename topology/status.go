@@ -45,24 +45,33 @@ func (f *Follower) Status() Status {
 func (s Status) Part() federation.PartState {
 	switch {
 	case s.Refused != nil:
-		return federation.PartState{State: federation.StateHeld, Reason: s.Refused.Why, Fix: s.Refused.Fix, Since: s.RefusedAt}
+		return federation.PartState{State: federation.StateHeld, Reason: s.Refused.Why, Fix: s.Refused.Fix,
+			Since: s.RefusedAt}
 	case s.From == "" && s.Trouble != "":
 		reason, fix := s.sourceTrouble("cloudqueue topology apply FILE")
-		return federation.PartState{State: federation.StateWaiting, Reason: "no topology yet: " + reason, Fix: fix, Since: s.TroubleAt}
+		return federation.PartState{State: federation.StateWaiting, Reason: "no topology yet: " + reason, Fix: fix,
+			Since: s.TroubleAt}
 	case s.From == "":
 		return federation.PartState{State: federation.StateWaiting, Reason: "no topology yet"}
 	case s.Undone != "":
-		return federation.PartState{State: federation.StateHeld, Reason: "not all of the topology is carried out: " + s.Undone, Fix: "mend what the reason names; it is tried again by itself", Since: s.UndoneAt}
+		return federation.PartState{State: federation.StateHeld,
+			Reason: "not all of the topology is carried out: " + s.Undone,
+			Fix:    "mend what the reason names; it is tried again by itself", Since: s.UndoneAt}
 	case s.CopyTrouble != "":
-		return federation.PartState{State: federation.StateDegraded, Reason: "the last good copy is not written: " + s.CopyTrouble, Fix: "make room or mend the data folder", Since: s.Since}
+		return federation.PartState{State: federation.StateDegraded,
+			Reason: "the last good copy is not written: " + s.CopyTrouble, Fix: "make room or mend the data folder",
+			Since: s.Since}
 	case s.Trouble != "":
-		reason, fix := s.sourceTrouble(fmt.Sprintf("apply it again: cloudqueue topology apply --at-least %d FILE", s.Version+1))
-		return federation.PartState{State: federation.StateDegraded, Reason: "the last good topology is in force: " + reason, Fix: fix, Since: s.TroubleAt}
+		reason, fix := s.sourceTrouble(fmt.Sprintf(
+			"apply it again: cloudqueue topology apply --at-least %d FILE", s.Version+1))
+		return federation.PartState{State: federation.StateDegraded,
+			Reason: "the last good topology is in force: " + reason, Fix: fix, Since: s.TroubleAt}
 	}
 	return federation.PartState{State: federation.StateRunning, Since: s.Since}
 }
 
-// sourceTrouble says what is wrong with the source. An etcd that holds nothing is mended by an apply, one that is away is not.
+// sourceTrouble says what is wrong with the source. An etcd that holds nothing is mended by an apply, one that is away
+// is not.
 func (s Status) sourceTrouble(apply string) (reason, fix string) {
 	const mendFile = "or mend topology.file in the router's file"
 	switch {
@@ -73,7 +82,9 @@ func (s Status) sourceTrouble(apply string) (reason, fix string) {
 	case s.Origin == OriginFile:
 		return s.Source + " cannot be read: " + s.Trouble, "make it readable for the router's user, " + mendFile
 	}
-	return s.Source + " cannot be reached: " + s.Trouble, "see that etcd runs and answers there (etcdctl endpoint health), or mend etcd in the router's file; the router asks again by itself"
+	return s.Source + " cannot be reached: " + s.Trouble,
+		"see that etcd runs and answers there (etcdctl endpoint health), " +
+			"or mend etcd in the router's file; the router asks again by itself"
 }
 
 func (f *Follower) update(change func(*Status)) {
@@ -87,7 +98,8 @@ func (f *Follower) nowRunning(s Snapshot) {
 		status.Version, status.Digest, status.From, status.Since = s.Version, s.Digest, s.Origin, time.Now()
 		status.Refused = nil
 	})
-	f.cfg.Logger.Info("topology accepted", "site", f.cfg.Site, "version", s.Version, "digest", shortDigest(s.Digest), "origin", s.Origin)
+	f.cfg.Logger.Info("topology accepted", "site", f.cfg.Site, "version", s.Version, "digest", shortDigest(s.Digest),
+		"origin", s.Origin)
 }
 
 // nowConfirmed notes that the source holds what is in force.
@@ -105,7 +117,8 @@ func (f *Follower) nowRefused(r Refusal) {
 		status.Refused = &r
 	})
 	if !repeated {
-		f.cfg.Logger.Error("topology refused", "site", f.cfg.Site, "version", r.Version, "digest", shortDigest(r.Digest), "err", r.Why)
+		f.cfg.Logger.Error("topology refused", "site", f.cfg.Site, "version", r.Version, "digest",
+			shortDigest(r.Digest), "err", r.Why)
 	}
 }
 
@@ -193,7 +206,8 @@ func (f *Follower) reportOnce(ctx context.Context) {
 
 func (f *Follower) ownReport() Report {
 	s := f.Status()
-	r := Report{Site: f.cfg.Site, Router: f.cfg.Router, Version: s.Applied, Digest: fmt.Sprintf("%x", s.AppliedDigest), Origin: s.From, Since: s.Since}
+	r := Report{Site: f.cfg.Site, Router: f.cfg.Router, Version: s.Applied, Digest: fmt.Sprintf("%x", s.AppliedDigest),
+		Origin: s.From, Since: s.Since}
 	if s.Refused != nil {
 		r.Refused = s.Refused.Why
 	}

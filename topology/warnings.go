@@ -27,7 +27,8 @@ func (b *builder) warnUnusedLinks() {
 	used := b.doc.usedPairs()
 	for i, in := range *b.in.Links {
 		if !used[pairOf(federation.SiteID(in.Between[0]), federation.SiteID(in.Between[1]))] {
-			b.warning(fmt.Sprintf("links[%d]", i), "", "no route uses the link of %s and %s", in.Between[0], in.Between[1])
+			b.warning(fmt.Sprintf("links[%d]", i), "", "no route uses the link of %s and %s", in.Between[0],
+				in.Between[1])
 		}
 	}
 }
@@ -73,7 +74,8 @@ func (b *builder) warnShownOnly() {
 	for i := range b.doc.links {
 		for _, key := range []string{"bandwidth", "cost"} {
 			if path := fmt.Sprintf("links[%d].%s", i, key); b.file.Has(path) {
-				b.warning(path, "", "bandwidth and cost of links are shown only: limits and paths over several links come with a later version")
+				b.warning(path, "",
+					"bandwidth and cost of links are shown only: limits and paths over several links come with a later version")
 				return
 			}
 		}

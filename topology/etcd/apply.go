@@ -86,16 +86,17 @@ func (r revised) plan(document *topology.Document) (*topology.Plan, error) {
 	return topology.MakePlan(old, document), nil
 }
 
-// Apply puts a document in force, in one transaction that also writes its history entry. Errors: ErrConflict, ErrUnknown,
-// ErrTooLarge, those of topology.Plan.Check, topology.ErrRefused with topology.Problems about destinations' numbers, and
-// whatever etcd says, when nothing was written.
+// Apply puts a document in force, in one transaction that also writes its history entry. Errors: ErrConflict,
+// ErrUnknown, ErrTooLarge, those of topology.Plan.Check, topology.ErrRefused with topology.Problems about destinations'
+// numbers, and whatever etcd says, when nothing was written.
 func (s *Store) Apply(ctx context.Context, change Change) (Applied, error) {
 	before, err := s.base(ctx)
 	if err != nil {
 		return Applied{}, err
 	}
 	if change.IfVersion != 0 && change.IfVersion != before.stored.Version {
-		return Applied{}, fmt.Errorf("%w: planned against version %d, in force is %d", ErrConflict, change.IfVersion, before.stored.Version)
+		return Applied{}, fmt.Errorf("%w: planned against version %d, in force is %d", ErrConflict, change.IfVersion,
+			before.stored.Version)
 	}
 	document, numbers, err := before.number(change.Document)
 	if err != nil {
@@ -115,7 +116,8 @@ func (s *Store) Apply(ctx context.Context, change Change) (Applied, error) {
 	if err != nil {
 		return Applied{Plan: plan}, err
 	}
-	next := topology.Stored{Version: version, Source: document.Source(), Numbers: numbers, Author: change.Author, Comment: change.Comment, Applied: time.Now().UTC().Truncate(time.Millisecond)}
+	next := topology.Stored{Version: version, Source: document.Source(), Numbers: numbers, Author: change.Author,
+		Comment: change.Comment, Applied: time.Now().UTC().Truncate(time.Millisecond)}
 	return Applied{Stored: next, Plan: plan}, s.write(ctx, before, next)
 }
 
@@ -165,7 +167,8 @@ func (s *Store) resolve(ctx context.Context, next topology.Stored, lost error) e
 	found, err := s.GetVersion(context.WithoutCancel(ctx), next.Version)
 	switch {
 	case errors.Is(err, topology.ErrMissing):
-		return fmt.Errorf("apply version %d: %w (it is not there now; a late arrival is possible: %w)", next.Version, lost, ErrUnknown)
+		return fmt.Errorf("apply version %d: %w (it is not there now; a late arrival is possible: %w)", next.Version,
+			lost, ErrUnknown)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnknown, lost)
 	case found.Digest() == next.Digest() && found.Author == next.Author && found.Applied.Equal(next.Applied):

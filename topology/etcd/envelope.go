@@ -30,8 +30,9 @@ import (
 //	numbers-length  integer         bytes of topology.Numbers before the document, at most 8 MiB
 //
 // A reader refuses a first line over maxHead, a document over 1 MiB, whatever the compressed bytes claim, and one with
-// another digest. Unknown fields of the line are ignored. gzip and not zstd: the one importer of that is package federation,
-// whose coders are made for batches; a topology is read once in a while, and `etcdctl get --print-value-only … | tail -n +2 | gunzip` shows it.
+// another digest. Unknown fields of the line are ignored. gzip and not zstd: the one importer of that is package
+// federation, whose coders are made for batches; a topology is read once in a while, and `etcdctl get
+// --print-value-only … | tail -n +2 | gunzip` shows it.
 type head struct {
 	Format        int       `json:"format"`
 	Version       uint64    `json:"version"`
@@ -66,7 +67,8 @@ func encode(s topology.Stored) ([]byte, error) {
 		return nil, err
 	}
 	digest := s.Digest()
-	line, err := json.Marshal(head{format, s.Version, hex.EncodeToString(digest[:]), s.Applied.UTC(), cut(s.Author), cut(s.Comment), len(numbers)})
+	line, err := json.Marshal(head{format, s.Version, hex.EncodeToString(digest[:]), s.Applied.UTC(), cut(s.Author),
+		cut(s.Comment), len(numbers)})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +141,8 @@ func (h head) stored(numbers, source []byte) (topology.Stored, error) {
 		return topology.Stored{}, fmt.Errorf("%w: numbers: %w", ErrDamaged, err)
 	}
 	if digest := s.Digest(); hex.EncodeToString(digest[:]) != h.SHA256 || h.Version == 0 {
-		return topology.Stored{}, fmt.Errorf("%w: version %d has another digest than its first line says", ErrDamaged, h.Version)
+		return topology.Stored{}, fmt.Errorf("%w: version %d has another digest than its first line says", ErrDamaged,
+			h.Version)
 	}
 	return s, nil
 }

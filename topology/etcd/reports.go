@@ -65,8 +65,8 @@ func (s *Store) putReport(ctx context.Context, key string, value []byte) error {
 	return nil
 }
 
-// Reports gives what the routers run, by site. A router that is not among them is down, or cannot reach etcd: it goes on
-// with its last good topology.
+// Reports gives what the routers run, by site. A router that is not among them is down, or cannot reach etcd: it goes
+// on with its last good topology.
 func (s *Store) Reports(ctx context.Context) ([]topology.Report, error) {
 	limited, cancel := s.limited(ctx)
 	defer cancel()

@@ -37,13 +37,15 @@ func (s *Source) Read(ctx context.Context) (topology.Stored, error) {
 }
 
 // Wait watches from the revision of the last Read on, so nothing between the two is missed. It ends with an error when
-// the member loses its quorum (WithRequireLeader; a watch without it stays silent for ever, docs/decisions.md M9), and when
-// the revision is compacted: then only a new Read can tell what happened. A watch is silent at an etcd that is away, and at
-// one that was wiped, whose revisions begin again below ours; so every Config.Check the key is asked for besides.
+// the member loses its quorum (WithRequireLeader; a watch without it stays silent for ever, docs/decisions.md M9), and
+// when the revision is compacted: then only a new Read can tell what happened. A watch is silent at an etcd that is
+// away, and at one that was wiped, whose revisions begin again below ours; so every Config.Check the key is asked for
+// besides.
 func (s *Source) Wait(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events := s.store.client.Watch(clientv3.WithRequireLeader(ctx), s.store.current(), clientv3.WithRev(s.revision+1), clientv3.WithProgressNotify())
+	events := s.store.client.Watch(clientv3.WithRequireLeader(ctx), s.store.current(), clientv3.WithRev(s.revision+1),
+		clientv3.WithProgressNotify())
 	check := time.NewTicker(s.store.check)
 	defer check.Stop()
 	for { // an event and a tick that are ready together both end in a Read

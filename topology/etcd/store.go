@@ -20,19 +20,20 @@ import (
 
 // Config says where etcd is.
 type Config struct {
-	Endpoints  []string    // URLs or host:port; at least one, better all members
-	Federation string      // "": topology.DefaultFederation
-	TLS        *tls.Config // nil: no TLS. With a client certificate, etcd's --client-cert-auth gives roles by its common name
+	Endpoints  []string // URLs or host:port; at least one, better all members
+	Federation string   // "": topology.DefaultFederation
+	// nil: no TLS. With a client certificate, etcd's --client-cert-auth gives roles by its common name
+	TLS *tls.Config
 	// Timeout bounds every call; 0: 5 s (measured: half a second is what a put takes at a follower 250 ms away, with no
 	// loss). Negative: refused.
 	Timeout time.Duration
-	// Check is how often a Source that watches asks for the key's revision besides; 0: 30 s. An etcd that is away or was
-	// wiped is told within this time and Timeout (a watch says nothing of either).
+	// Check is how often a Source that watches asks for the key's revision besides; 0: 30 s. An etcd that is away or
+	// was wiped is told within this time and Timeout (a watch says nothing of either).
 	Check time.Duration
 }
 
-// Store keeps the topologies of one federation. Methods may be called from any goroutine. Without an answer of etcd they
-// end with an error: within Config.Timeout, Plan and Apply, which ask more than once, within four times of it.
+// Store keeps the topologies of one federation. Methods may be called from any goroutine. Without an answer of etcd
+// they end with an error: within Config.Timeout, Plan and Apply, which ask more than once, within four times of it.
 type Store struct {
 	client  *clientv3.Client
 	prefix  string
@@ -45,8 +46,8 @@ type Store struct {
 const (
 	defaultTimeout = 5 * time.Second
 	defaultCheck   = 30 * time.Second // chosen: a thousand routers ask 33 times a second
-	// longestRedial is below the timeout of a call, so that a call finds a member that came back. (gRPC's own limit is 120 s:
-	// after an outage of 5 s a call of 5 s failed, TestStoppedMember….)
+	// longestRedial is below the timeout of a call, so that a call finds a member that came back. (gRPC's own limit is
+	// 120 s: after an outage of 5 s a call of 5 s failed, TestStoppedMember….)
 	longestRedial = 2 * time.Second
 	keepHistory   = 200 // versions (chosen: a year of an edit each working day)
 )
@@ -61,19 +62,22 @@ func New(cfg Config) (*Store, error) {
 	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: slices.Clone(cfg.Endpoints), TLS: cfg.TLS, Logger: zap.NewNop(),
-		DialTimeout: defaultTimeout, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, // a dead peer is found in 13 s
+		// a dead peer is found in 13 s
+		DialTimeout: defaultTimeout, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(redial())},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("etcd client for %s: %w", strings.Join(cfg.Endpoints, ", "), err)
 	}
 	return &Store{client: client, prefix: "/cloudqueue/v1/" + cmp.Or(cfg.Federation, topology.DefaultFederation) + "/",
-		name: "etcd " + strings.Join(cfg.Endpoints, ","), timeout: cmp.Or(cfg.Timeout, defaultTimeout), check: cmp.Or(cfg.Check, defaultCheck)}, nil
+		name: "etcd " + strings.Join(cfg.Endpoints, ","), timeout: cmp.Or(cfg.Timeout, defaultTimeout),
+		check: cmp.Or(cfg.Check, defaultCheck)}, nil
 }
 
 func redial() grpc.ConnectParams {
 	return grpc.ConnectParams{MinConnectTimeout: defaultTimeout,
-		Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestRedial}}
+		Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
+			MaxDelay: longestRedial}}
 }
 
 // Close ends the client; calls in flight end with an error.
@@ -138,7 +142,8 @@ func (s *Store) History(ctx context.Context, limit int) ([]topology.Stored, erro
 	limited, cancel := s.limited(ctx)
 	defer cancel()
 	answer, err := s.client.Get(limited, s.prefix+"topology/history/", clientv3.WithPrefix(),
-		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend), clientv3.WithLimit(int64(min(cmp.Or(limit, 20), keepHistory))))
+		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend),
+		clientv3.WithLimit(int64(min(cmp.Or(limit, 20), keepHistory))))
 	if err != nil {
 		return nil, fmt.Errorf("read the history from %s: %w", s.name, err)
 	}

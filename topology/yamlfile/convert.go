@@ -73,7 +73,8 @@ func textWithColon(in ast.Node) (string, bool) {
 		return "", false
 	}
 	key, colon, value := pair.Key.GetToken(), pair.Start, pair.Value.GetToken()
-	if !plain(key) || !plain(value) || value.Position.Line != colon.Position.Line || value.Position.Column != colon.Position.Column+1 {
+	if !plain(key) || !plain(value) || value.Position.Line != colon.Position.Line ||
+		value.Position.Column != colon.Position.Column+1 {
 		return "", false
 	}
 	return key.Value + ":" + value.Value, true
@@ -81,7 +82,8 @@ func textWithColon(in ast.Node) (string, bool) {
 
 func plain(t *token.Token) bool {
 	switch t.Type {
-	case token.StringType, token.IntegerType, token.FloatType, token.BoolType, token.OctetIntegerType, token.HexIntegerType, token.BinaryIntegerType:
+	case token.StringType, token.IntegerType, token.FloatType, token.BoolType, token.OctetIntegerType,
+		token.HexIntegerType, token.BinaryIntegerType:
 		return true
 	}
 	return false
@@ -98,7 +100,8 @@ func (f *File) convertPairs(n *Node, values []*ast.MappingValueNode, depth int) 
 		t := v.Key.GetToken()
 		key := t.Value
 		if line, repeated := first[key]; repeated {
-			f.reportAt(t.Position.Line, t.Position.Column, n.childPath(key), "it once", "the key %q stands here twice, first in line %d", key, line)
+			f.reportAt(t.Position.Line, t.Position.Column, n.childPath(key), "it once",
+				"the key %q stands here twice, first in line %d", key, line)
 			continue
 		}
 		first[key] = t.Position.Line

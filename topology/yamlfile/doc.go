@@ -22,8 +22,8 @@
 //	}
 //
 // What is read: structs (keys are the `yaml` tags), maps with text keys, slices, strings, bools, int, int64,
-// time.Duration, Size, Bandwidth, encoding.TextUnmarshaler, Decoder, and pointers to any of these (nil: the key is absent).
-// A key without a value is a problem for a single value and an empty struct or map.
+// time.Duration, Size, Bandwidth, encoding.TextUnmarshaler, Decoder, and pointers to any of these (nil: the key is
+// absent). A key without a value is a problem for a single value and an empty struct or map.
 //
 // What is refused, with what to write: unknown keys (the nearest known one is named), repeated keys, values of another
 // shape, numbers without a unit where one is wanted, secrets (SecretsRefused), more than one document in a file.

@@ -68,7 +68,8 @@ func (f *File) ReportKey(path, write, what string, args ...any) {
 // Problem makes what Report notes.
 func (f *File) Problem(path, write, what string, args ...any) Problem {
 	at := f.find(path)
-	return Problem{File: f.Name, Line: at.line, Column: at.column, Path: path, What: fmt.Sprintf(what, args...), Write: write}
+	return Problem{File: f.Name, Line: at.line, Column: at.column, Path: path, What: fmt.Sprintf(what, args...),
+		Write: write}
 }
 
 func (f *File) find(path string) place {
@@ -98,7 +99,8 @@ func parentPath(path string) string {
 
 func (f *File) reportAt(line, column int, path, write, what string, args ...any) {
 	f.failed[path] = true
-	f.problems = append(f.problems, Problem{File: f.Name, Line: line, Column: column, Path: path, What: fmt.Sprintf(what, args...), Write: write})
+	f.problems = append(f.problems, Problem{File: f.Name, Line: line, Column: column, Path: path,
+		What: fmt.Sprintf(what, args...), Write: write})
 }
 
 func (f *File) reportNode(n *Node, write, what string, args ...any) {

@@ -6,12 +6,14 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Limits that are checked on the tokens, before the parser sees them: it recurses per level and per key of a map, copies
-// a map for every key, and would end the process on what grows.
+// Limits that are checked on the tokens, before the parser sees them: it recurses per level and per key of a map,
+// copies a map for every key, and would end the process on what grows.
 const (
 	MaxDepth = 32     // levels of lists and maps (chosen: the formats here need 7)
 	MaxKeys  = 10_000 // keys of one map (measured: 65,536 take 7 s and 10,000 take 0.2 s, TestHostileFiles…)
-	maxDash  = 256    // column of a dash, which bounds the levels of "- - - -"; keys need a line for each level, so MaxSource bounds them to 1,448
+	// column of a dash, which bounds the levels of "- - - -"; keys need a line for each level, so MaxSource bounds them
+	// to 1,448
+	maxDash = 256
 )
 
 // acceptTokens refuses what the formats do not use, and with it everything that grows when it is read.

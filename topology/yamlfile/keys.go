@@ -22,7 +22,8 @@ func (f *File) decodeStruct(n *Node, dst reflect.Value) {
 			continue
 		}
 		if dst.Type().Field(i).Type == reflect.TypeFor[Later]() {
-			f.reportAt(p.Line, p.Column, n.childPath(p.Key), dst.Type().Field(i).Tag.Get("later"), "%s comes with a later version", p.Key)
+			f.reportAt(p.Line, p.Column, n.childPath(p.Key), dst.Type().Field(i).Tag.Get("later"),
+				"%s comes with a later version", p.Key)
 			continue
 		}
 		f.decode(p.Value, dst.Field(i))

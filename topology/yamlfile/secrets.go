@@ -10,20 +10,23 @@ import (
 var secretKeys = []string{"password", "passwd", "passphrase", "secret", "token", "credential", "credentials", "api-key"}
 
 // refuseSecrets reports secrets anywhere in the file: a password in a URL, key material, and a key such as password
-// whose value is not a reference (file:/run/secrets/broker or env:BROKER_PASSWORD). The secret itself is never repeated.
+// whose value is not a reference (file:/run/secrets/broker or env:BROKER_PASSWORD). The secret itself is never
+// repeated.
 func (f *File) refuseSecrets(n *Node) {
 	switch {
 	case strings.Contains(n.Text, "-----BEGIN"):
 		f.reportNode(n, "the path of a file", "key material does not belong in this file")
 	case urlWithPassword(n.Text):
-		f.reportNode(n, "the URL without user and password, and the password as file:/path or env:NAME", "a URL with a password does not belong in this file")
+		f.reportNode(n, "the URL without user and password, and the password as file:/path or env:NAME",
+			"a URL with a password does not belong in this file")
 	}
 	for _, item := range n.Items {
 		f.refuseSecrets(item)
 	}
 	for _, p := range n.Pairs {
 		if namesSecret(p.Key) && p.Value.Kind == Scalar && !Reference(p.Value.Text) {
-			f.reportNode(p.Value, "file:/path or env:NAME where this file knows the key", "a secret does not belong in this file")
+			f.reportNode(p.Value, "file:/path or env:NAME where this file knows the key",
+				"a secret does not belong in this file")
 		}
 		f.refuseSecrets(p.Value)
 	}

@@ -1,5 +1,5 @@
-// Package embedded runs one real etcd member inside this process: for the demo, for tests, and for a federation that has
-// no etcd of its own yet. It is the only importer of etcd's server.
+// Package embedded runs one real etcd member inside this process: for the demo, for tests, and for a federation that
+// has no etcd of its own yet. It is the only importer of etcd's server.
 package embedded
 
 import (
