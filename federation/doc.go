@@ -20,8 +20,8 @@
 //	journal      the destination's mark per lane: done, reserved and counters
 //	receipt      the destination's cumulative word that offsets up to done are finished; only it lets the origin forget
 //	seal epoch   the origin's epoch when a batch was sealed
-//	opening      one time that a store was opened: its epoch, and the last LSN when the next one began
-//	branch       what a lane became after one state of its origin's store: an older copy that is put back gives it two
+//	opening      one time that a store was opened: its epoch, and its last LSN
+//	branch       what a lane became after one state of its origin's store: a copy put back gives it two
 //
 // What it holds to, whatever arrives: a decoder allocates no more than a small multiple of its input, or the limit in
 // limits.go; a damaged batch is never opened to something else; every list and window is bounded; what state
@@ -31,6 +31,6 @@
 // decides no route (topology). The router asks it and acts.
 //
 // Start reading with message.go, entry.go and batch.go for the vocabulary, fields.go and batch_format.go for the bytes
-// (docs/formats.md tells them in prose), ledger.go, journal.go and branch.go for the protocol. protocol_test.go runs both ends
-// against each other.
+// (docs/formats.md tells them in prose), ledger.go, journal.go and branch.go for the protocol. protocol_test.go runs
+// both ends against each other.
 package federation

@@ -7,9 +7,12 @@
 // Who owns what:
 //
 //	Router    the table of lanes and links, and the topology that it acts on (follow.go, reconcile.go, peer.go)
-//	leftovers the router's own queues that routes have left; those of routes that are gone drain into their lanes (leftover.go)
-//	outLane   one lane that begins here: its numbering, its batches, a sender per destination (ingest.go, loop.go, forward.go, opening.go, branch.go, receipts.go)
-//	inLane    one lane that ends here: its journal, its window, its publisher, its rest (receive.go, arrivals.go, branch_in.go, run.go, rest.go, publish.go, outcomes.go, commit.go, tell.go)
+//	leftovers the router's own queues that routes have left; those of routes that are gone drain into their lanes
+//	          (leftover.go)
+//	outLane   one lane that begins here: its numbering, its batches, a sender per destination
+//	          (ingest.go, loop.go, forward.go, opening.go, branch.go, receipts.go)
+//	inLane    one lane that ends here: its journal, its window, its publisher, its rest
+//	          (receive.go, arrivals.go, branch_in.go, run.go, rest.go, publish.go, outcomes.go, commit.go, tell.go)
 //	replies   the control frames that wait for one link (replies.go)
 //	owners    the owner locks of this site (owners.go)
 //
