@@ -43,7 +43,9 @@ func TestAnOlderCopyOfAnOriginsStoreIsToldAndLosesNothingThatWasConfirmedAfterIt
 			w.told("cloudqueue spool reseal")
 			w.resealed("ams")
 
-			w.BalanceBut("it was in the replaced store alone", func(index uint64) bool { return copied < index && index <= taken })
+			w.BalanceBut("it was in the replaced store alone", func(index uint64) bool {
+				return copied < index && index <= taken
+			})
 			w.well()
 		})
 	}
@@ -156,8 +158,8 @@ func (w story) highest() uint64 {
 	return index
 }
 
-// taken is up to which index ams has taken messages out of its queue, once its router does not run: the oldest that its broker
-// has again is the next one.
+// taken is up to which index ams has taken messages out of its queue, once its router does not run: the oldest that its
+// broker has again is the next one.
 func (w story) taken() uint64 {
 	w.T.Helper()
 	ams := w.Brokers["ams"]
