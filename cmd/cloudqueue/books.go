@@ -77,7 +77,8 @@ func (a *app) showBooks(books *admin.Books) error {
 }
 
 func writeBooks(w io.Writer, books *admin.Books) {
-	g := newGrid("SIDE", "LANE", "TO", "GENERATION", ">JOIN", ">DONE", ">DELIVERED", ">PARKED", ">EXPIRED", ">EXCLUDED", ">VOIDED", ">ASSIGNED", ">STORED", "BALANCE")
+	g := newGrid("SIDE", "LANE", "TO", "GENERATION", ">JOIN", ">DONE", ">DELIVERED", ">PARKED", ">EXPIRED", ">EXCLUDED",
+		">VOIDED", ">ASSIGNED", ">STORED", "BALANCE")
 	for _, l := range books.Lines {
 		assigned, stored := any("-"), any("-")
 		if l.Side == admin.Origin {
@@ -87,10 +88,12 @@ func writeBooks(w io.Writer, books *admin.Books) {
 		if !l.Balanced {
 			balance = "NO: " + l.Problem
 		}
-		g.add(l.Side, l.Lane, l.Destination, l.Generation, l.Join, l.Done, l.Delivered, l.Parked, l.Expired, l.Excluded, l.Voided, assigned, stored, balance)
+		g.add(l.Side, l.Lane, l.Destination, l.Generation, l.Join, l.Done, l.Delivered, l.Parked, l.Expired, l.Excluded,
+			l.Voided, assigned, stored, balance)
 	}
 	g.write(w)
-	fmt.Fprintf(w, "\n%s as of LSN %d of store %s, site %s of federation %s\n", verdict(books), books.LSN, books.Store, books.Site, books.Federation)
+	fmt.Fprintf(w, "\n%s as of LSN %d of store %s, site %s of federation %s\n", verdict(books), books.LSN, books.Store,
+		books.Site, books.Federation)
 }
 
 func verdict(books *admin.Books) string {

@@ -26,10 +26,12 @@ with code 0 only if everything published was delivered: nothing lost, nothing ou
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if options.Break != "" && options.Break != demoBreaks[0] {
-				return fail(exitUsage, "write one of: "+strings.Join(demoBreaks, ", "), "%q is not a fault of the demo", options.Break)
+				return fail(exitUsage, "write one of: "+strings.Join(demoBreaks, ", "), "%q is not a fault of the demo",
+					options.Break)
 			}
 			if options.Messages < 1 {
-				return fail(exitUsage, "write for example --messages 10000", "%d is not a count of messages", options.Messages)
+				return fail(exitUsage, "write for example --messages 10000", "%d is not a count of messages",
+					options.Messages)
 			}
 			if err := checkDemoDir(options.Dir); err != nil {
 				return err

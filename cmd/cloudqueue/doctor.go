@@ -81,7 +81,8 @@ from here, does not count.`,
 func (d *doctor) examine(ctx context.Context) []finding {
 	findings := []finding{good("router file", "site %s of federation %s", d.config.Site, d.config.Federation)}
 	for _, check := range []func(context.Context) []finding{
-		d.checkRouter, d.checkDataDir, d.checkCertificates, d.checkStore, d.checkTopology, d.checkBroker, d.checkListener, d.checkUDPBuffers,
+		d.checkRouter, d.checkDataDir, d.checkCertificates, d.checkStore, d.checkTopology, d.checkBroker,
+		d.checkListener, d.checkUDPBuffers,
 	} {
 		checkCtx, cancel := context.WithTimeout(ctx, d.timeout)
 		findings = append(findings, check(checkCtx)...)
@@ -102,7 +103,13 @@ func (a *app) showFindings(findings []finding) error {
 	return nil
 }
 
-var levelMarks = map[level]string{levelGood: "ok", levelUnknown: "??", levelSlow: "~ ", levelUnsafe: "! ", levelBroken: "XX"}
+var levelMarks = map[level]string{
+	levelGood:    "ok",
+	levelUnknown: "??",
+	levelSlow:    "~ ",
+	levelUnsafe:  "! ",
+	levelBroken:  "XX",
+}
 
 // writeFindings uses lines: what was found are sentences, and a table would cut them.
 func writeFindings(w io.Writer, findings []finding) {
@@ -114,7 +121,8 @@ func writeFindings(w io.Writer, findings []finding) {
 			fmt.Fprintf(w, "      to do: %s\n", printable(f.Fix))
 		}
 	}
-	fmt.Fprintf(w, "\n%d good, %d slow, %d unsafe, %d broken, %d cannot be seen from here\n", counts[levelGood], counts[levelSlow], counts[levelUnsafe], counts[levelBroken], counts[levelUnknown])
+	fmt.Fprintf(w, "\n%d good, %d slow, %d unsafe, %d broken, %d cannot be seen from here\n", counts[levelGood],
+		counts[levelSlow], counts[levelUnsafe], counts[levelBroken], counts[levelUnknown])
 }
 
 // checkRouter only looks whether one runs: without it everything else can still be right.
@@ -127,7 +135,8 @@ func (d *doctor) checkRouter(ctx context.Context) []finding {
 	}
 	d.running = true
 	if problems := len(status.Problems()); problems > 0 {
-		return []finding{atRisk("router", "cloudqueue status", "pid %d runs; to look at: %s", status.Router.PID, count(problems, "part"))}
+		return []finding{atRisk("router", "cloudqueue status", "pid %d runs; to look at: %s", status.Router.PID,
+			count(problems, "part"))}
 	}
 	return []finding{good("router", "pid %d runs, nothing needs attention", status.Router.PID)}
 }

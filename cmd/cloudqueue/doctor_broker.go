@@ -13,7 +13,8 @@ func (d *doctor) checkBroker(ctx context.Context) []finding {
 	const part = "broker"
 	config, err := d.config.LocalBroker(nil)
 	if err != nil {
-		return []finding{broken(part, "write broker.password as file:/path or env:NAME, and make it readable for the router's user", err)}
+		return []finding{broken(part,
+			"write broker.password as file:/path or env:NAME, and make it readable for the router's user", err)}
 	}
 	broker, err := localbroker.New(config)
 	if err != nil {
@@ -26,7 +27,12 @@ func (d *doctor) checkBroker(ctx context.Context) []finding {
 	return findings
 }
 
-var brokerLevels = map[localbroker.Level]level{localbroker.Good: levelGood, localbroker.Unseen: levelUnknown, localbroker.Unsafe: levelUnsafe, localbroker.Broken: levelBroken}
+var brokerLevels = map[localbroker.Level]level{
+	localbroker.Good:   levelGood,
+	localbroker.Unseen: levelUnknown,
+	localbroker.Unsafe: levelUnsafe,
+	localbroker.Broken: levelBroken,
+}
 
 // wish is what the topology makes this site's router do at its broker; without a topology only the login is looked at.
 func (d *doctor) wish() localbroker.Wish {
@@ -45,8 +51,8 @@ func (d *doctor) wish() localbroker.Wish {
 	return wish
 }
 
-// exchangesOf are those that a route publishes to at a site, as far as the topology says it: a drained queue's messages bring
-// their own. A destination that is a queue has the default exchange, "".
+// exchangesOf are those that a route publishes to at a site, as far as the topology says it: a drained queue's messages
+// bring their own. A destination that is a queue has the default exchange, "".
 func exchangesOf(route topology.Route, at federation.SiteID) (names []string) {
 	for _, destination := range route.Destinations {
 		if destination.Site != at {

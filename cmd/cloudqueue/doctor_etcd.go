@@ -24,8 +24,8 @@ func (d *doctor) withoutEtcd(ctx context.Context, part string, err error) findin
 	return atRisk(part, fix, "%v; a router goes on with its last good copy", err)
 }
 
-// knockAtEtcd connects to the endpoints and gives the first refusal: etcd's client tries again until its time is over, and then
-// says no more than that. Nil: each takes the connection, or the reason is in the router's file.
+// knockAtEtcd connects to the endpoints and gives the first refusal: etcd's client tries again until its time is over,
+// and then says no more than that. Nil: each takes the connection, or the reason is in the router's file.
 func (d *doctor) knockAtEtcd(ctx context.Context) *failure {
 	config, err := d.config.Etcd.TLS()
 	if err != nil {
@@ -53,16 +53,18 @@ func knock(ctx context.Context, endpoint *url.URL, config *tls.Config) *failure 
 		return nil
 	}
 	if err := shakeHands(ctx, conn, endpoint.Hostname(), config); err != nil {
-		return &failure{exitUnreachable, fmt.Errorf("%s: %w", endpoint.Host, err), "see that etcd speaks TLS there, and etcd.authorities, etcd.certificate and etcd.key in the router's file"}
+		return &failure{exitUnreachable, fmt.Errorf("%s: %w", endpoint.Host, err),
+			"see that etcd speaks TLS there, and etcd.authorities, etcd.certificate and etcd.key in the router's file"}
 	}
 	return nil
 }
 
-// verdictWait bounds the wait for a refusal of our own certificate (chosen: a second is several round trips of any network that etcd works in).
+// verdictWait bounds the wait for a refusal of our own certificate (chosen: a second is several round trips of any
+// network that etcd works in).
 const verdictWait = time.Second
 
-// shakeHands ends with nil when neither side refuses the other's certificate. In TLS 1.3 the server's refusal comes only after the handshake,
-// in place of its first word (RFC 8446, section 4.4.2.4).
+// shakeHands ends with nil when neither side refuses the other's certificate. In TLS 1.3 the server's refusal comes
+// only after the handshake, in place of its first word (RFC 8446, section 4.4.2.4).
 func shakeHands(ctx context.Context, conn net.Conn, host string, config *tls.Config) error {
 	config = config.Clone()
 	if config == nil {

@@ -60,7 +60,8 @@ func (d *doctor) checkCertificates(context.Context) []finding {
 	case admin.Degraded:
 		return []finding{atRisk(part, c.Fix, "%s", c.Reason)}
 	}
-	return []finding{good(part, "site %s of %s, until %s", id.Site(), id.Federation(), id.NotAfter().Format(time.DateOnly))}
+	return []finding{good(part, "site %s of %s, until %s", id.Site(), id.Federation(),
+		id.NotAfter().Format(time.DateOnly))}
 }
 
 func (d *doctor) checkStore(ctx context.Context) []finding {
@@ -83,7 +84,8 @@ func (d *doctor) checkStore(ctx context.Context) []finding {
 		if errors.As(sp.Health().Full, &disk) && disk.Small() { // says more than the space that is free
 			findings = []finding{broken(part, disk.Fix(), disk)}
 		}
-		findings = append(findings, good(part, "%s: store %s, epoch %d, LSN %d, used %s", place.url(), sp.Identity().Store, sp.Identity().Epoch, sp.LastLSN(), bytesText(sp.Usage().Used)))
+		findings = append(findings, good(part, "%s: store %s, epoch %d, LSN %d, used %s", place.url(),
+			sp.Identity().Store, sp.Identity().Epoch, sp.LastLSN(), bytesText(sp.Usage().Used)))
 		for _, c := range sp.Corrupt() {
 			findings = append(findings, broken(part, "cloudqueue spool ls --segments "+place.url(), c))
 		}
@@ -100,10 +102,13 @@ const leastFreePercent = 5
 
 func (d *doctor) spaceFinding(part, dir string, free, total uint64) finding {
 	if free < total/100*leastFreePercent {
-		return atRisk(part, "free space on the disk of "+dir+"; the router's own part of it is bounded by store.quota", "free %s of %s: under %d %%; a router whose disk is full takes nothing, and drains", bytesText(free), bytesText(total), leastFreePercent)
+		return atRisk(part, "free space on the disk of "+dir+"; the router's own part of it is bounded by store.quota",
+			"free %s of %s: under %d %%; a router whose disk is full takes nothing, and drains", bytesText(free),
+			bytesText(total), leastFreePercent)
 	}
 	if quota := d.config.Store.Quota; quota > total {
-		return atRisk(part, "lower store.quota", "the quota %s exceeds the disk's %s", bytesText(quota), bytesText(total))
+		return atRisk(part, "lower store.quota", "the quota %s exceeds the disk's %s", bytesText(quota),
+			bytesText(total))
 	}
 	return good(part, "free %s of %s", bytesText(free), bytesText(total))
 }
@@ -123,5 +128,6 @@ func (d *doctor) checkListener(context.Context) []finding {
 	if err := conn.Close(); err != nil {
 		return []finding{broken(part, "look at the network", err)}
 	}
-	return []finding{good(part, "UDP %s is free", d.config.Listen), {part, levelUnknown, "whether firewalls let UDP through to it", ""}}
+	return []finding{good(part, "UDP %s is free", d.config.Listen),
+		{part, levelUnknown, "whether firewalls let UDP through to it", ""}}
 }

@@ -29,12 +29,16 @@ func (d *doctor) checkTopology(ctx context.Context) []finding {
 
 func (d *doctor) checkDocument(part string, document *topology.Document) []finding {
 	if document.Federation() != d.config.Federation {
-		return []finding{broken(part, "write the same federation in both", fmt.Errorf("the topology is of federation %s, this router of %s", document.Federation(), d.config.Federation))}
+		return []finding{broken(part, "write the same federation in both",
+			fmt.Errorf("the topology is of federation %s, this router of %s", document.Federation(),
+				d.config.Federation))}
 	}
 	if _, ok := document.Site(d.config.Site); !ok {
-		return []finding{broken(part, "add the site to the topology, or mend site in the router's file", fmt.Errorf("the topology has no site %s", d.config.Site))}
+		return []finding{broken(part, "add the site to the topology, or mend site in the router's file",
+			fmt.Errorf("the topology has no site %s", d.config.Site))}
 	}
-	findings := []finding{good(part, "digest %.12s, from here: %s, to here: %s, %s", fmt.Sprintf("%x", document.Digest()), count(len(document.RoutesFrom(d.config.Site)), "route"),
+	findings := []finding{good(part, "digest %.12s, from here: %s, to here: %s, %s",
+		fmt.Sprintf("%x", document.Digest()), count(len(document.RoutesFrom(d.config.Site)), "route"),
 		count(len(document.RoutesTo(d.config.Site)), "route"), count(len(document.Peers(d.config.Site)), "peer"))}
 	for _, w := range document.Warnings() {
 		findings = append(findings, atRisk(part, w.Write, "%s: %s", w.Path, w.What))

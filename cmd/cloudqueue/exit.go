@@ -53,7 +53,12 @@ func fail(code int, fix, format string, args ...any) error {
 var errNo = &failure{code: exitNo, err: errors.New("no")}
 
 // adminCodes are the exit codes of what a router answers.
-var adminCodes = map[admin.Code]int{admin.BadRequest: exitUsage, admin.NotFound: exitNo, admin.Refused: exitRefused, admin.Unavailable: exitUnreachable}
+var adminCodes = map[admin.Code]int{
+	admin.BadRequest:  exitUsage,
+	admin.NotFound:    exitNo,
+	admin.Refused:     exitRefused,
+	admin.Unavailable: exitUnreachable,
+}
 
 // classify finds the code and the mend of any error. What it does not know has failed.
 func classify(err error) *failure {
@@ -75,19 +80,24 @@ func classify(err error) *failure {
 	case errors.Is(err, fs.ErrPermission): // also of the admin socket: whether a router answers cannot be seen
 		return &failure{exitRefused, err, "run it as the router's user, or as root"}
 	case errors.Is(err, admin.ErrUnreachable):
-		return &failure{exitUnreachable, err, "start the router with `cloudqueue router`, or name its socket with --socket"}
+		return &failure{exitUnreachable, err,
+			"start the router with `cloudqueue router`, or name its socket with --socket"}
 	case errors.As(err, &problems):
 		return &failure{exitUsage, fmt.Errorf("%s in a file:\n%w", count(len(problems), "mistake"), err), ""}
 	case errors.Is(err, syscall.EADDRINUSE):
-		return &failure{exitRefused, err, "end the other program (ss -lunp), or choose another listen in the router's file"}
+		return &failure{exitRefused, err,
+			"end the other program (ss -lunp), or choose another listen in the router's file"}
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return &failure{exitUsage, err, "write listen: \":7443\", or the address of an interface of this machine"}
 	case errors.Is(err, spool.ErrHeld):
-		return &failure{exitRefused, err, "end the router or the command that has it; status, parking and books ask a running router"}
+		return &failure{exitRefused, err,
+			"end the router or the command that has it; status, parking and books ask a running router"}
 	case errors.Is(err, spool.ErrOtherHome):
-		return &failure{exitUsage, err, "mount this site's own folder, or correct store.url, site or federation in the router's file: a store never changes its site"}
+		return &failure{exitUsage, err,
+			"mount this site's own folder, or correct store.url, site or federation in the router's file: a store never changes its site"}
 	case errors.Is(err, localdir.ErrIdentity):
-		return &failure{exitNo, err, "put the file STORE alone back from a backup of this store, of any age since its last spool new-id or reseal; without one: it can be written again from the segments, see STORE in docs/formats-spool.md"}
+		return &failure{exitNo, err,
+			"put the file STORE alone back from a backup of this store, of any age since its last spool new-id or reseal; without one: it can be written again from the segments, see STORE in docs/formats-spool.md"}
 	case errors.Is(err, federation.ErrVersion):
 		return &failure{exitFailed, err, "run the version of cloudqueue that wrote it, or a later one"}
 	case errors.Is(err, spool.ErrNotInitialised):
@@ -111,7 +121,8 @@ func count[N int | uint64](n N, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// stopped tells whether an error only says that somebody told the program to stop: whatever else is joined to it counts.
+// stopped tells whether an error only says that somebody told the program to stop: whatever else is joined to it
+// counts.
 func stopped(err error) bool {
 	switch e := err.(type) {
 	case interface{ Unwrap() []error }:

@@ -54,7 +54,8 @@ func printable(s string) string {
 	}, s)
 }
 
-// paragraph is printable for a text of several lines; those after the first one are indented, so that nothing from outside begins a line.
+// paragraph is printable for a text of several lines; those after the first one are indented, so that nothing from
+// outside begins a line.
 func paragraph(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for i, line := range lines {
@@ -76,7 +77,8 @@ func (g *grid) write(w io.Writer) {
 		name, right := strings.CutPrefix(heading, ">")
 		header[i] = name
 		if right {
-			columns = append(columns, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+			columns = append(columns, table.ColumnConfig{Number: i + 1, Align: text.AlignRight,
+				AlignHeader: text.AlignRight})
 		}
 	}
 	if strings.Join(g.headings, "") != "" {

@@ -39,9 +39,12 @@ func (a *app) parkingList() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if filter.Limit < 1 || filter.Limit > admin.MaxParkLimit {
-				return fail(exitUsage, "page through more with --after", "--limit %d is not in 1 to %d", filter.Limit, admin.MaxParkLimit)
+				return fail(exitUsage, "page through more with --after", "--limit %d is not in 1 to %d", filter.Limit,
+					admin.MaxParkLimit)
 			}
-			list, err := ask(c.Context(), a, func(ctx context.Context, r *admin.Client) (*admin.ParkedList, error) { return r.Parked(ctx, filter) })
+			list, err := ask(c.Context(), a, func(ctx context.Context, r *admin.Client) (*admin.ParkedList, error) {
+				return r.Parked(ctx, filter)
+			})
 			if err != nil {
 				return err
 			}
@@ -55,7 +58,8 @@ func (a *app) parkingList() *cobra.Command {
 	return c
 }
 
-// writeParked shows a page; chosen tells whether flags chose, so that an empty one does not claim that nothing is parked.
+// writeParked shows a page; chosen tells whether flags chose, so that an empty one does not claim that nothing is
+// parked.
 func writeParked(w io.Writer, list *admin.ParkedList, chosen bool, now time.Time) {
 	switch {
 	case len(list.Parked) == 0 && chosen:
@@ -71,7 +75,8 @@ func writeParked(w io.Writer, list *admin.ParkedList, chosen bool, now time.Time
 	}
 	g.write(w)
 	if list.More {
-		fmt.Fprintf(w, "\n%d of %d; next page: --after '%s'\n", len(list.Parked), list.Total, list.Parked[len(list.Parked)-1].ID)
+		fmt.Fprintf(w, "\n%d of %d; next page: --after '%s'\n", len(list.Parked), list.Total,
+			list.Parked[len(list.Parked)-1].ID)
 	}
 }
 
@@ -97,7 +102,8 @@ func (a *app) parkingShow() *cobra.Command {
 			}
 			return a.print(m, func(w io.Writer) {
 				writeParkedMessage(w, m, time.Now())
-				fmt.Fprintf(w, "\nto do: %s\n", a.retyped(fmt.Sprintf("fix the cause, then cloudqueue parking redrive '%s'", m.ID)))
+				fmt.Fprintf(w, "\nto do: %s\n",
+					a.retyped(fmt.Sprintf("fix the cause, then cloudqueue parking redrive '%s'", m.ID)))
 			})
 		},
 	}
@@ -112,7 +118,8 @@ func writeParkedMessage(w io.Writer, m *admin.ParkedMessage, now time.Time) {
 	g.add("message", m.ID)
 	g.add("reason", m.Reason)
 	g.add("errors", orDash(m.Errors))
-	g.add("attempts", fmt.Sprintf("%d, first %s ago, last %s ago", m.Attempts, ago(now, m.FirstTry), ago(now, m.LastTry)))
+	g.add("attempts", fmt.Sprintf("%d, first %s ago, last %s ago", m.Attempts, ago(now, m.FirstTry),
+		ago(now, m.LastTry)))
 	g.add("exchange", fmt.Sprintf("%q", m.Exchange))
 	g.add("routing key", fmt.Sprintf("%q", m.RoutingKey))
 	g.add("duplicate", m.Duplicate)
@@ -183,7 +190,9 @@ cut off can be repeated. It ends with code 1 when some stayed parked; each of th
 			if err := checkChoice(action.Filter, all); err != nil {
 				return err
 			}
-			result, err := ask(c.Context(), a, func(ctx context.Context, r *admin.Client) (*admin.ParkResult, error) { return call(ctx, r, action) })
+			result, err := ask(c.Context(), a, func(ctx context.Context, r *admin.Client) (*admin.ParkResult, error) {
+				return call(ctx, r, action)
+			})
 			if err != nil {
 				return err
 			}
@@ -210,7 +219,8 @@ func checkChoice(filter admin.ParkFilter, all bool) error {
 	return nil
 }
 
-// showParkResult says what became of the messages; of those that were named it tells how many are not parked: done before, or mistyped.
+// showParkResult says what became of the messages; of those that were named it tells how many are not parked: done
+// before, or mistyped.
 func (a *app) showParkResult(result *admin.ParkResult, name string, named int) error {
 	err := a.print(result, func(w io.Writer) {
 		fmt.Fprintf(w, "%s: %d done, %d stayed parked", name, result.Done, len(result.Failed))

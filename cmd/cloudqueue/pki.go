@@ -41,12 +41,14 @@ whoever has ca.key can impersonate any site.`,
 			}
 			authority, err := pki.Create(dir, name, time.Now())
 			if errors.Is(err, fs.ErrExist) {
-				return fail(exitRefused, "use it with `cloudqueue pki issue`, or name another folder with --dir", "there is an authority in %s already", dir)
+				return fail(exitRefused, "use it with `cloudqueue pki issue`, or name another folder with --dir",
+					"there is an authority in %s already", dir)
 			}
 			if err != nil {
 				return err
 			}
-			return a.print(map[string]any{"federation": authority.Federation(), "dir": dir, "not_after": authority.NotAfter()}, func(w io.Writer) {
+			return a.print(map[string]any{"federation": authority.Federation(), "dir": dir,
+				"not_after": authority.NotAfter()}, func(w io.Writer) {
 				fmt.Fprintf(w, "authority of %s in %s, good until %s\nnext: cloudqueue pki issue SITE... --dir %s\n",
 					authority.Federation(), dir, authority.NotAfter().Format(time.DateOnly), dir)
 			})
@@ -107,7 +109,8 @@ func (a *app) issue(authority *pki.Authority, sites []string, out string, life t
 		if err := authority.IssueTo(out, federation.SiteID(name), life, time.Now()); err != nil {
 			return err
 		}
-		all = append(all, issued{name, filepath.Join(out, name+".crt"), filepath.Join(out, name+".key"), filepath.Join(out, pki.AuthorityCertificate)})
+		all = append(all, issued{name, filepath.Join(out, name+".crt"), filepath.Join(out, name+".key"),
+			filepath.Join(out, pki.AuthorityCertificate)})
 	}
 	return a.print(all, func(w io.Writer) {
 		g := newGrid("SITE", "CERTIFICATE", "KEY", "AUTHORITIES")

@@ -7,14 +7,16 @@ import (
 	"strings"
 )
 
-// ourCommand finds commands in a text that depend on which router is meant. The second group are those that ask the router itself.
+// ourCommand finds commands in a text that depend on which router is meant. The second group are those that ask the
+// router itself.
 var ourCommand = regexp.MustCompile(`cloudqueue (router|doctor|spool (?:init|ls|cat|reseal|new-id)|topology (?:plan|apply|show)|(status|books|parking (?:list|show|redrive|drop)|spool void))\b`)
 
 // elsewhere finds, in the words before a command, that it is to be typed at another site.
 var elsewhere = regexp.MustCompile(`\b(peer|origin|destination|run there)\b[^;.\n]*$`)
 
-// retyped gives the commands of a text that says what to do the --config or --socket that this call was given: they are to be typed
-// for the same router. It goes line by line: whose a command is stands in its own line, and the text may be of a thousand lanes.
+// retyped gives the commands of a text that says what to do the --config or --socket that this call was given: they are
+// to be typed for the same router. It goes line by line: whose a command is stands in its own line, and the text may be
+// of a thousand lanes.
 func (a *app) retyped(text string) string {
 	if a.given == (givenFlags{}) {
 		return text

@@ -61,7 +61,8 @@ published there with confirms.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.configPath, "config", "c", defaultConfig(), "the router's file (or $CLOUDQUEUE_CONFIG)")
-	flags.StringVar(&a.socket, "socket", "", "the router's admin socket (default: admin.sock in the data-dir of --config)")
+	flags.StringVar(&a.socket, "socket", "",
+		"the router's admin socket (default: admin.sock in the data-dir of --config)")
 	flags.StringVarP(&a.output, "output", "o", "table", "table, json or yaml")
 	complete(root, "output", "table", "json", "yaml")
 	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "how long to wait for an answer")
@@ -72,7 +73,8 @@ published there with confirms.
 
 // complete offers a flag's values in the shell.
 func complete(c *cobra.Command, flag string, values ...string) {
-	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values,
+		cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the command has no such flag
 	}
 }
@@ -158,7 +160,9 @@ func (a *app) router() (*admin.Client, error) {
 }
 
 // ask calls the local router within the timeout.
-func ask[Answer any](ctx context.Context, a *app, call func(context.Context, *admin.Client) (Answer, error)) (Answer, error) {
+func ask[Answer any](
+	ctx context.Context, a *app, call func(context.Context, *admin.Client) (Answer, error),
+) (Answer, error) {
 	client, err := a.router()
 	if err != nil {
 		var none Answer

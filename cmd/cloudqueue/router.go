@@ -33,8 +33,8 @@ It logs to standard error: one line per change of state, nothing per message.`,
 	}
 }
 
-// checkIdentity refuses certificates that no router can start with, before it takes the store. One that has ended is not refused: the router
-// goes on taking messages, and loads the next one by itself.
+// checkIdentity refuses certificates that no router can start with, before it takes the store. One that has ended is
+// not refused: the router goes on taking messages, and loads the next one by itself.
 func checkIdentity(config *site.Config) error {
 	fix := renewCertificate(config.Site)
 	files, err := pki.Load(config.Certificates.Paths(), nil)
@@ -52,7 +52,8 @@ func renewCertificate(name federation.SiteID) string {
 }
 
 func otherIdentity(id *pki.Identity, config *site.Config) error {
-	return fmt.Errorf("the certificate is for site %s of %s, this router is %s of %s", id.Site(), id.Federation(), config.Site, config.Federation)
+	return fmt.Errorf("the certificate is for site %s of %s, this router is %s of %s", id.Site(), id.Federation(),
+		config.Site, config.Federation)
 }
 
 func newLogger(w io.Writer, config site.LogConfig) *slog.Logger {

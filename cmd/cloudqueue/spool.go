@@ -49,9 +49,11 @@ holds lanes of its own is resealed next.
 			if err != nil {
 				return err
 			}
-			return a.printFixes(storeIdentity{URL: place.url(), ID: ids.New.String(), Former: ids.Old.String()}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s: store %s, formerly %s\nnext: cloudqueue spool reseal --why REASON --yes\n", place.url(), ids.New, ids.Old)
-			})
+			return a.printFixes(storeIdentity{URL: place.url(), ID: ids.New.String(), Former: ids.Old.String()},
+				func(w io.Writer) {
+					fmt.Fprintf(w, "%s: store %s, formerly %s\nnext: cloudqueue spool reseal --why REASON --yes\n",
+						place.url(), ids.New, ids.Old)
+				})
 		},
 	}
 }

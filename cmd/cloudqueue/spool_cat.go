@@ -54,7 +54,8 @@ With --segment it prints every record of a segment instead, also those that do n
 			if c.Flags().Changed("segment") {
 				return a.catSegment(c.Context(), store, segment)
 			}
-			lane, err := parseLane(given[0], given[0]+" goes after --store; lanes are listed by `cloudqueue spool ls`", "lanes are listed by `cloudqueue spool ls`")
+			lane, err := parseLane(given[0], given[0]+" goes after --store; lanes are listed by `cloudqueue spool ls`",
+				"lanes are listed by `cloudqueue spool ls`")
 			if err != nil {
 				return err
 			}
@@ -122,10 +123,12 @@ func (a *app) cat(ctx context.Context, sp *spool.Spool, at position, count int) 
 		printed, at.offset = printed+n, batch.Header.Last()+1
 	}
 	if at.generation == 0 {
-		return fail(exitNo, "see `cloudqueue spool ls` for the lanes that it holds", "the store holds nothing of %s", at.lane)
+		return fail(exitNo, "see `cloudqueue spool ls` for the lanes that it holds", "the store holds nothing of %s",
+			at.lane)
 	}
 	if printed == 0 {
-		return fail(exitNo, "see `cloudqueue spool ls` for what it holds", "the store holds no message of %s, generation %d, from offset %d on", at.lane, at.generation, at.offset)
+		return fail(exitNo, "see `cloudqueue spool ls` for what it holds",
+			"the store holds no message of %s, generation %d, from offset %d on", at.lane, at.generation, at.offset)
 	}
 	return nil
 }
@@ -137,7 +140,8 @@ func latestGeneration(sp *spool.Spool, lane federation.Lane) (latest federation.
 	return latest
 }
 
-func (a *app) catBatch(batch *federation.Batch, coder *federation.Coder, from federation.Offset, most int) (printed int, err error) {
+func (a *app) catBatch(batch *federation.Batch, coder *federation.Coder, from federation.Offset,
+	most int) (printed int, err error) {
 	entries, err := batch.Open(coder)
 	if err != nil {
 		return 0, fmt.Errorf("batch %s: %w", batch.Header.Name(), err)
@@ -155,11 +159,17 @@ func (a *app) catBatch(batch *federation.Batch, coder *federation.Coder, from fe
 	return printed, nil
 }
 
-var entryKinds = map[federation.EntryKind]string{federation.EntryMessage: "message", federation.EntryFragment: "fragment", federation.EntryTombstone: "tombstone"}
+var entryKinds = map[federation.EntryKind]string{
+	federation.EntryMessage:   "message",
+	federation.EntryFragment:  "fragment",
+	federation.EntryTombstone: "tombstone",
+}
 
 func newStoredEntry(offset federation.Offset, sealed time.Time, e federation.Entry) storedEntry {
-	return storedEntry{Offset: offset, Kind: entryKinds[e.Kind], Ingested: sealed.Add(-e.Age), Exchange: e.Message.Exchange, RoutingKey: e.Message.RoutingKey,
-		Duplicate: e.Flags&federation.EntryDuplicate != 0, Properties: e.Message.Properties, Body: e.Message.Body, Bytes: len(e.Message.Body), Reason: e.Reason}
+	return storedEntry{Offset: offset, Kind: entryKinds[e.Kind], Ingested: sealed.Add(-e.Age),
+		Exchange: e.Message.Exchange, RoutingKey: e.Message.RoutingKey,
+		Duplicate: e.Flags&federation.EntryDuplicate != 0, Properties: e.Message.Properties, Body: e.Message.Body,
+		Bytes: len(e.Message.Body), Reason: e.Reason}
 }
 
 func (a *app) catEntry(e storedEntry) error {
@@ -170,7 +180,8 @@ func (a *app) catEntry(e storedEntry) error {
 		fmt.Fprintln(a.out, "---")
 		return writeYAML(a.out, e)
 	}
-	_, err := fmt.Fprintf(a.out, "%d  %s  %s  %q %q  %d bytes%s\n", e.Offset, e.Ingested.UTC().Format("2006-01-02T15:04:05.000Z"), e.Kind, e.Exchange, e.RoutingKey,
+	_, err := fmt.Fprintf(a.out, "%d  %s  %s  %q %q  %d bytes%s\n", e.Offset,
+		e.Ingested.UTC().Format("2006-01-02T15:04:05.000Z"), e.Kind, e.Exchange, e.RoutingKey,
 		e.Bytes, map[bool]string{true: "  duplicate"}[e.Duplicate])
 	return err
 }
@@ -198,7 +209,8 @@ func (a *app) catSegment(ctx context.Context, store string, number uint64) error
 	err = spool.Walk(ctx, segments, number, func(e spool.WalkedRecord) error {
 		return a.catRecord(storedRecord{e.LSN, e.Durable, e.Position, e.Type, e.Bytes, recordText(e)})
 	}, func(c *spool.CorruptError) {
-		_ = a.catRecord(storedRecord{LSN: c.LSN, Offset: c.Offset, Type: "CORRUPT", What: c.What}) // the next line fails as well
+		// the next line fails as well
+		_ = a.catRecord(storedRecord{LSN: c.LSN, Offset: c.Offset, Type: "CORRUPT", What: c.What})
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fail(exitNo, "see `cloudqueue spool ls --segments`", "the store has no segment %d", number)
@@ -214,13 +226,22 @@ func (a *app) catRecord(r storedRecord) error {
 		fmt.Fprintln(a.out, "---")
 		return writeYAML(a.out, r)
 	}
-	_, err := fmt.Fprintf(a.out, "LSN %d  byte %d  %s  %d bytes  %s\n", r.LSN, r.Offset, r.Type, r.Bytes, printable(r.What))
+	_, err := fmt.Fprintf(a.out, "LSN %d  byte %d  %s  %d bytes  %s\n", r.LSN, r.Offset, r.Type, r.Bytes,
+		printable(r.What))
 	return err
 }
 
-var markKinds = map[federation.MarkKind]string{federation.MarkJournal: "journal", federation.MarkReceipt: "receipt", federation.MarkLane: "lane",
-	federation.MarkLaneHigh: "highest offset", federation.MarkPeer: "peer", federation.MarkDest: "destination", federation.MarkVoid: "void",
-	federation.MarkOwner: "owner", federation.MarkOpenings: "openings"}
+var markKinds = map[federation.MarkKind]string{
+	federation.MarkJournal:  "journal",
+	federation.MarkReceipt:  "receipt",
+	federation.MarkLane:     "lane",
+	federation.MarkLaneHigh: "highest offset",
+	federation.MarkPeer:     "peer",
+	federation.MarkDest:     "destination",
+	federation.MarkVoid:     "void",
+	federation.MarkOwner:    "owner",
+	federation.MarkOpenings: "openings",
+}
 
 // markText names a mark by its kind and the parts of its key that are used: "journal ams/orders@1764534000000>nyc".
 func markText(k federation.MarkKey) string {
@@ -250,7 +271,8 @@ func recordText(e spool.WalkedRecord) string {
 	case spool.ParkRecord:
 		return fmt.Sprintf("%s@%d:%d>%s %s", r.Lane, r.Generation, r.Offset, r.Destination, r.Reason)
 	case spool.UnparkRecord:
-		return fmt.Sprintf("%s@%d:%d>%s %s by %s: %s", r.Park.Lane, r.Park.Generation, r.Park.Offset, r.Park.Destination, r.Outcome, r.Who, r.Why)
+		return fmt.Sprintf("%s@%d:%d>%s %s by %s: %s", r.Park.Lane, r.Park.Generation, r.Park.Offset,
+			r.Park.Destination, r.Outcome, r.Who, r.Why)
 	case spool.AuditRecord:
 		return fmt.Sprintf("%s at %s: %s", r.Who, r.At.UTC().Format(time.RFC3339), r.What)
 	}

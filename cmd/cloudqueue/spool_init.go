@@ -50,7 +50,8 @@ The site and the federation of --config are written into it, for ever: a router 
 			if err != nil {
 				return refusedOr(err, localdir.ErrNotEmpty)
 			}
-			made := storeIdentity{URL: place.url(), Site: string(home.Site), Federation: home.Federation, ID: id.Store.String(), Born: id.Born}
+			made := storeIdentity{URL: place.url(), Site: string(home.Site), Federation: home.Federation,
+				ID: id.Store.String(), Born: id.Born}
 			return a.print(made, func(w io.Writer) {
 				fmt.Fprintf(w, "%s: store %s of %s, born %s\n", made.URL, made.ID, home, made.Born.Format(time.RFC3339))
 			})
@@ -62,7 +63,9 @@ The site and the federation of --config are written into it, for ever: a router 
 func (a *app) configuredHome() (spool.Home, error) {
 	config, err := site.ReadConfig(a.configPath)
 	if errors.Is(err, os.ErrNotExist) {
-		return spool.Home{}, fail(exitUsage, "name the router's file with --config: its site and federation are written into the store", "%w", err)
+		return spool.Home{},
+			fail(exitUsage, "name the router's file with --config: its site and federation are written into the store",
+				"%w", err)
 	}
 	if err != nil {
 		return spool.Home{}, err

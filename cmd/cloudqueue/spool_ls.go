@@ -95,7 +95,8 @@ func (p storePlace) list(ctx context.Context) (*storeListing, error) {
 		listing.ID, listing.Born, listing.Epoch, listing.LSN = id.Store.String(), id.Born, id.Epoch, sp.LastLSN()
 		listing.Used, listing.Free, listing.Parked = usage.Used, usage.Free, len(sp.Parked())
 		for _, e := range sp.Extents() {
-			listing.Lanes = append(listing.Lanes, storedLane{e.Lane.String(), e.Generation, e.First, e.Last, e.Batches, e.Bytes})
+			listing.Lanes = append(listing.Lanes, storedLane{e.Lane.String(), e.Generation, e.First, e.Last, e.Batches,
+				e.Bytes})
 		}
 		for _, segment := range sp.Segments() {
 			listing.Segments = append(listing.Segments, newStoredSegment(segment))
@@ -110,7 +111,8 @@ func (p storePlace) list(ctx context.Context) (*storeListing, error) {
 
 func writeListing(w io.Writer, l *storeListing, segments bool) {
 	fmt.Fprintf(w, "%s: store %s, born %s, epoch %d, LSN %d, used %s, free %s, %d segments, %d messages parked\n",
-		l.URL, l.ID, l.Born.UTC().Format(time.RFC3339), l.Epoch, l.LSN, bytesText(l.Used), bytesText(l.Free), len(l.Segments), l.Parked)
+		l.URL, l.ID, l.Born.UTC().Format(time.RFC3339), l.Epoch, l.LSN, bytesText(l.Used), bytesText(l.Free),
+		len(l.Segments), l.Parked)
 	g := newGrid("LANE", "GENERATION", ">FIRST", ">LAST", ">BATCHES", ">BYTES")
 	for _, lane := range l.Lanes {
 		g.add(lane.Lane, lane.Generation, lane.First, lane.Last, lane.Batches, bytesText(lane.Bytes))
@@ -119,7 +121,8 @@ func writeListing(w io.Writer, l *storeListing, segments bool) {
 	g = newGrid(">SEGMENT", ">BYTES", ">LIVE", ">FIRST LSN", ">LAST LSN", "STATE", "CREATED", "EPOCH")
 	for _, s := range l.Segments {
 		if segments || s.State == "broken" {
-			g.add(s.Number, bytesText(s.Bytes), bytesText(s.Live), s.First, s.Last, s.State, s.Created.UTC().Format(time.RFC3339), s.Epoch)
+			g.add(s.Number, bytesText(s.Bytes), bytesText(s.Live), s.First, s.Last, s.State,
+				s.Created.UTC().Format(time.RFC3339), s.Epoch)
 		}
 	}
 	g.section(w, "SEGMENTS")

@@ -47,7 +47,9 @@ Without --yes it only says what would be abandoned, and ends with code 4.`,
 			if err != nil {
 				return err
 			}
-			if _, err := parseLane(given[0], "name the router with --config or --socket; lanes are listed by `cloudqueue status`", "lanes are listed by `cloudqueue status`"); err != nil {
+			if _, err := parseLane(given[0],
+				"name the router with --config or --socket; lanes are listed by `cloudqueue status`",
+				"lanes are listed by `cloudqueue status`"); err != nil {
 				return err
 			}
 			request.Lane, request.First, request.Last, request.DryRun = given[0], span.First, span.Last, !yes
@@ -57,7 +59,8 @@ Without --yes it only says what would be abandoned, and ends with code 4.`,
 	c.Flags().StringVar(&request.Reason, "reason", "", "corrupt, detach or recovery")
 	complete(c, "reason", federation.VoidReasons()...)
 	c.Flags().StringSliceVar(&request.Destinations, "to", nil, "only for these destinations (default: all)")
-	c.Flags().Uint64Var((*uint64)(&request.Generation), "generation", 0, "the lane's generation (default: the present one)")
+	c.Flags().Uint64Var((*uint64)(&request.Generation), "generation", 0,
+		"the lane's generation (default: the present one)")
 	c.Flags().BoolVar(&corrupt, "corrupt", false, "what is corrupt in the store itself")
 	c.Flags().StringVar(&store, "store", "", "the store's URL, with --corrupt (default: the one in --config)")
 	c.Flags().StringVar(&why, "why", "", "the reason for the audit, with --corrupt")
@@ -103,7 +106,8 @@ type corruptView struct {
 func corruptViews(found []*spool.CorruptError) []corruptView {
 	views := make([]corruptView, len(found))
 	for i, c := range found {
-		views[i] = corruptView{Segment: c.Segment, Offset: c.Offset, First: c.LSN, Last: c.Last, What: c.What, Marks: c.Marks}
+		views[i] = corruptView{Segment: c.Segment, Offset: c.Offset, First: c.LSN, Last: c.Last, What: c.What,
+			Marks: c.Marks}
 		if c.Batch.Lane != (federation.Lane{}) {
 			views[i].Batch = c.Batch.String()
 		}
@@ -135,21 +139,26 @@ func parseSpan(text string) (federation.Span, error) {
 	from, errFrom := strconv.ParseUint(low, 10, 64)
 	to, errTo := strconv.ParseUint(high, 10, 64)
 	if errFrom != nil || errTo != nil || from == 0 || to < from {
-		return federation.Span{}, fail(exitUsage, "write the first and the last offset, for example 120-135", "%q is not a span of offsets", text)
+		return federation.Span{}, fail(exitUsage, "write the first and the last offset, for example 120-135",
+			"%q is not a span of offsets", text)
 	}
 	return federation.Span{First: federation.Offset(from), Last: federation.Offset(to)}, nil
 }
 
 func (a *app) void(ctx context.Context, request admin.VoidRequest) error {
 	if !slices.Contains(federation.VoidReasons(), request.Reason) {
-		return fail(exitUsage, "add --reason corrupt, --reason detach or --reason recovery", "%q is not a reason to void", request.Reason)
+		return fail(exitUsage, "add --reason corrupt, --reason detach or --reason recovery",
+			"%q is not a reason to void", request.Reason)
 	}
-	result, err := ask(ctx, a, func(ctx context.Context, r *admin.Client) (*admin.VoidResult, error) { return r.Void(ctx, request) })
+	result, err := ask(ctx, a, func(ctx context.Context, r *admin.Client) (*admin.VoidResult, error) {
+		return r.Void(ctx, request)
+	})
 	if err != nil {
 		return err
 	}
 	if err := a.print(result, func(w io.Writer) {
-		fmt.Fprintf(w, "%s %d-%d of generation %d: %s %s\n", request.Lane, request.First, request.Last, result.Generation, count(int(result.Messages), "message"), abandoned(request.DryRun))
+		fmt.Fprintf(w, "%s %d-%d of generation %d: %s %s\n", request.Lane, request.First, request.Last,
+			result.Generation, count(int(result.Messages), "message"), abandoned(request.DryRun))
 	}); err != nil {
 		return err
 	}

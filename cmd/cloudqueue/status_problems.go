@@ -9,14 +9,15 @@ import (
 	"cloudqueue/router/admin"
 )
 
-// maxProblems is how many problems are told in full (chosen: a screen of 50 lines). The tables below show every part with its state.
+// maxProblems is how many problems are told in full (chosen: a screen of 50 lines). The tables below show every part
+// with its state.
 const maxProblems = 20
 
 // maxNamed is how many parts one problem names (chosen: a line or two).
 const maxNamed = 5
 
-// writeProblems uses paragraphs: reasons and mends are sentences, and a table would cut them. One cause may hold a thousand lanes: it is told
-// once.
+// writeProblems uses paragraphs: reasons and mends are sentences, and a table would cut them. One cause may hold a
+// thousand lanes: it is told once.
 func writeProblems(w io.Writer, s *admin.Status) {
 	problems := grouped(s.Problems())
 	more := 0

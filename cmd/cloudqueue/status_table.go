@@ -30,15 +30,19 @@ func writeHead(w io.Writer, s *admin.Status) {
 	if n := s.Parking.Messages; n > 0 {
 		verdict += ", " + count(n, "message") + " parked"
 	}
-	fmt.Fprintf(w, "site %s of %s, up %s, %s: %s\n", s.Site, s.Federation, ago(s.At, s.Router.Started), s.Router.Version, verdict)
+	fmt.Fprintf(w, "site %s of %s, up %s, %s: %s\n", s.Site, s.Federation, ago(s.At, s.Router.Started),
+		s.Router.Version, verdict)
 }
 
 func outLanes(s *admin.Status) *grid {
-	g := newGrid("LANE", "TO", "VIA", "STATE", ">SINCE", ">ASSIGNED", ">SENT", ">RECEIPTED", ">BACKLOG", ">BYTES", ">LAG", ">IN/S", ">OUT/S", ">DRAINED IN", "GENERATION")
+	g := newGrid("LANE", "TO", "VIA", "STATE", ">SINCE", ">ASSIGNED", ">SENT", ">RECEIPTED", ">BACKLOG", ">BYTES",
+		">LAG", ">IN/S", ">OUT/S", ">DRAINED IN", "GENERATION")
 	for _, l := range s.Out {
-		g.add(l.Lane, "", "", l.State, ago(s.At, l.Since), l.LastAssigned, "", "", l.StoredMessages, bytesText(l.StoredBytes), "", rateText(l.InPerSecond), "", "", l.Generation)
+		g.add(l.Lane, "", "", l.State, ago(s.At, l.Since), l.LastAssigned, "", "", l.StoredMessages,
+			bytesText(l.StoredBytes), "", rateText(l.InPerSecond), "", "", l.Generation)
 		for _, d := range l.Destinations {
-			g.add("", d.Destination, orDash(d.NextHop), d.State, ago(s.At, d.Since), lastFor(l, d), d.Sent, d.Receipted, d.BacklogMessages, bytesText(d.BacklogBytes),
+			g.add("", d.Destination, orDash(d.NextHop), d.State, ago(s.At, d.Since), lastFor(l, d), d.Sent, d.Receipted,
+				d.BacklogMessages, bytesText(d.BacklogBytes),
 				secondsText(d.LagSeconds), "", rateText(d.OutPerSecond), drained(d), "")
 		}
 	}
@@ -71,18 +75,23 @@ func drained(d admin.OutDestination) string {
 }
 
 func inLanes(s *admin.Status) *grid {
-	g := newGrid("LANE", "TO", "FROM", "STATE", ">SINCE", ">DONE", ">DELIVERED", ">FLAGGED", ">PARKED", ">EXPIRED", ">EXCLUDED", ">VOIDED", ">WINDOW", ">OUT/S", ">LAG", ">LAST", "GENERATION")
+	g := newGrid("LANE", "TO", "FROM", "STATE", ">SINCE", ">DONE", ">DELIVERED", ">FLAGGED", ">PARKED", ">EXPIRED",
+		">EXCLUDED", ">VOIDED", ">WINDOW", ">OUT/S", ">LAG", ">LAST", "GENERATION")
 	for _, l := range s.In {
-		g.add(l.Lane, l.Destination, orDash(l.From), l.State, ago(s.At, l.Since), l.Done, l.Delivered, l.Flagged, l.Parked, l.Expired, l.Excluded, l.Voided,
-			l.WindowMessages, rateText(l.OutPerSecond), secondsText(l.LagSeconds), ago(s.At, l.LastPublished), l.Generation)
+		g.add(l.Lane, l.Destination, orDash(l.From), l.State, ago(s.At, l.Since), l.Done, l.Delivered, l.Flagged,
+			l.Parked, l.Expired, l.Excluded, l.Voided,
+			l.WindowMessages, rateText(l.OutPerSecond), secondsText(l.LagSeconds), ago(s.At, l.LastPublished),
+			l.Generation)
 	}
 	return g
 }
 
 func links(s *admin.Status) *grid {
-	g := newGrid("PEER", "STATE", ">SINCE", ">NEXT TRY", ">RTT", ">SENT", ">RECEIVED", ">BACKLOG", ">BYTES", ">REFUSED", "ADDRESS")
+	g := newGrid("PEER", "STATE", ">SINCE", ">NEXT TRY", ">RTT", ">SENT", ">RECEIVED", ">BACKLOG", ">BYTES", ">REFUSED",
+		"ADDRESS")
 	for _, l := range s.Links {
-		g.add(l.Peer, l.State, ago(s.At, l.Since), until(s.At, l.NextRetry), rtt(l.RTTSeconds), bytesText(l.BytesSent), bytesText(l.BytesReceived),
+		g.add(l.Peer, l.State, ago(s.At, l.Since), until(s.At, l.NextRetry), rtt(l.RTTSeconds), bytesText(l.BytesSent),
+			bytesText(l.BytesReceived),
 			l.BacklogMessages, bytesText(l.BacklogBytes), sum(l.Refused), addressText(l))
 	}
 	return g
@@ -126,9 +135,12 @@ func siteParts(s *admin.Status) *grid {
 		g.add(part, c.State, ago(s.At, c.Since), fmt.Sprintf(what, args...))
 	}
 	store := s.Store
-	add("store", store.Condition, "%s, used %s of %s, free %s, %s, LSN %d, epoch %d, id %.8s", store.URL, bytesText(store.UsedBytes),
-		quotaText(store.QuotaBytes), bytesText(store.FreeBytes), count(store.Segments, "segment"), store.LSN, store.Epoch, store.ID)
-	add("broker", s.Broker.Condition, "%s", strings.Join(slices.DeleteFunc([]string{s.Broker.URL, s.Broker.Product, s.Broker.Version}, empty), " "))
+	add("store", store.Condition, "%s, used %s of %s, free %s, %s, LSN %d, epoch %d, id %.8s", store.URL,
+		bytesText(store.UsedBytes),
+		quotaText(store.QuotaBytes), bytesText(store.FreeBytes), count(store.Segments, "segment"), store.LSN,
+		store.Epoch, store.ID)
+	add("broker", s.Broker.Condition, "%s", strings.Join(slices.DeleteFunc([]string{s.Broker.URL, s.Broker.Product,
+		s.Broker.Version}, empty), " "))
 	for _, c := range s.Broker.Connections {
 		add("  "+c.Name, c.Condition, "%s", connectionText(s.At, c))
 	}
@@ -136,12 +148,15 @@ func siteParts(s *admin.Status) *grid {
 		add("  owner lock", p.Condition, "%s", p.LockQueue)
 	}
 	t := s.Topology
-	add("topology", t.Condition, "%sdigest %.12s, from %s, applied %s ago", versionText(t.Version), t.Digest, originText(t), ago(s.At, t.AppliedAt))
+	add("topology", t.Condition, "%sdigest %.12s, from %s, applied %s ago", versionText(t.Version), t.Digest,
+		originText(t), ago(s.At, t.AppliedAt))
 	if t.Problem != "" {
 		g.add("", "", "", "not taken: "+t.Problem)
 	}
-	add("listener", s.Listener.Condition, "%s, certificate %s %s", s.Listener.Address, orDash(s.Listener.Certificate), certificateText(s.At, s.Listener.CertificateExpires))
-	add("router", s.Router.Condition, "pid %d, heap %s, %d goroutines, data in %s", s.Router.PID, bytesText(s.Router.HeapBytes), s.Router.Goroutines, s.Router.DataDir)
+	add("listener", s.Listener.Condition, "%s, certificate %s %s", s.Listener.Address, orDash(s.Listener.Certificate),
+		certificateText(s.At, s.Listener.CertificateExpires))
+	add("router", s.Router.Condition, "pid %d, heap %s, %d goroutines, data in %s", s.Router.PID,
+		bytesText(s.Router.HeapBytes), s.Router.Goroutines, s.Router.DataDir)
 	return g
 }
 

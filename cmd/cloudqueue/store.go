@@ -28,7 +28,8 @@ func (a *app) findStore(url string) (storePlace, error) {
 	if url != "" {
 		dir, what := site.StoreDir(url)
 		if what != "" {
-			return storePlace{}, fail(exitUsage, "write for example file:///var/lib/cloudqueue/spool", "%s: %s", url, what)
+			return storePlace{}, fail(exitUsage, "write for example file:///var/lib/cloudqueue/spool", "%s: %s", url,
+				what)
 		}
 		return storePlace{dir: dir, timeout: a.timeout}, nil
 	}
@@ -76,7 +77,8 @@ func (p storePlace) space(ctx context.Context) (free, total uint64, err error) {
 }
 
 func placeOf(config *site.Config) storePlace {
-	return storePlace{dir: config.Store.Dir, home: config.Home(), quota: config.Store.Quota, segment: config.Store.SegmentSize}
+	return storePlace{dir: config.Store.Dir, home: config.Home(), quota: config.Store.Quota,
+		segment: config.Store.SegmentSize}
 }
 
 // read opens the store without a claim and without changing it, also while a router has it.
@@ -111,7 +113,8 @@ func (p storePlace) acceptCorrupt(ctx context.Context, word spool.Word) (lost []
 	defer cancel()
 	err = sp.Commit(bounded, spool.AuditRecord{Who: word.Who, What: lostText(lost), At: time.Now()})
 	if err := errors.Join(err, sp.Close(bounded), <-ran); err != nil {
-		return nil, fail(exitFailed, "look at its disk, then see with cloudqueue spool ls what is still corrupt", "%s: what was abandoned may not be on the disk: %w", p.dir, err)
+		return nil, fail(exitFailed, "look at its disk, then see with cloudqueue spool ls what is still corrupt",
+			"%s: what was abandoned may not be on the disk: %w", p.dir, err)
 	}
 	return lost, nil
 }

@@ -32,7 +32,8 @@ func (a *app) topologyCommand() *cobra.Command {
   cloudqueue topology show`,
 		a.topologyValidate(), a.topologyPlan(place), a.topologyApply(place), a.topologyShow(place))
 	c.PersistentFlags().StringSliceVar(&place.endpoints, "etcd", nil, "etcd's endpoints (default: those in --config)")
-	c.PersistentFlags().StringVar(&place.federation, "federation", site.DefaultFederation, "the federation, with --etcd")
+	c.PersistentFlags().StringVar(&place.federation, "federation", site.DefaultFederation,
+		"the federation, with --etcd")
 	return c
 }
 
@@ -63,11 +64,13 @@ func notInEtcd(inForce, file string) error {
 		file = "FILE"
 	}
 	compare := "cloudqueue topology plan " + quoted(file) + " --against " + quoted(inForce)
-	return fail(exitRefused, "edit that file: its router follows it live, and `cloudqueue status` says what it runs; what another one would change: "+compare,
+	return fail(exitRefused,
+		"edit that file: its router follows it live, and `cloudqueue status` says what it runs; what another one would change: "+compare,
 		"this site's topology is the file %s, not in etcd", inForce)
 }
 
-// checkEndpoints wants URLs, or host:port as etcdctl takes it: of anything else the client would only say that it does not answer.
+// checkEndpoints wants URLs, or host:port as etcdctl takes it: of anything else the client would only say that it does
+// not answer.
 func checkEndpoints(endpoints []string) error {
 	for _, endpoint := range endpoints {
 		_, hostPort, isURL := strings.Cut(endpoint, "://")
@@ -75,7 +78,8 @@ func checkEndpoints(endpoints []string) error {
 			hostPort = endpoint
 		}
 		if _, _, err := net.SplitHostPort(hostPort); err != nil {
-			return fail(exitUsage, "write for example --etcd https://etcd-1:2379,https://etcd-2:2379", "%q is not an endpoint of etcd", endpoint)
+			return fail(exitUsage, "write for example --etcd https://etcd-1:2379,https://etcd-2:2379",
+				"%q is not an endpoint of etcd", endpoint)
 		}
 	}
 	return nil
@@ -86,7 +90,8 @@ func openEtcd(config *site.Config) (*etcd.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return etcd.New(etcd.Config{Endpoints: config.Etcd.Endpoints, Federation: config.Federation, TLS: tlsConfig, Timeout: config.Etcd.Timeout})
+	return etcd.New(etcd.Config{Endpoints: config.Etcd.Endpoints, Federation: config.Federation, TLS: tlsConfig,
+		Timeout: config.Etcd.Timeout})
 }
 
 // readTopology reads what the router of a file would.
@@ -128,9 +133,11 @@ func refusedPlan(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, topology.ErrStrands):
-		return &failure{exitRefused, err, "if that is meant: topology apply with --accept-stranding, or in a plain file accept-stranding: [the digest above]"}
+		return &failure{exitRefused, err,
+			"if that is meant: topology apply with --accept-stranding, or in a plain file accept-stranding: [the digest above]"}
 	case errors.Is(err, topology.ErrMassRemoval):
-		return &failure{exitRefused, err, "if that is meant: topology apply with --accept-mass-removal, or in a plain file accept-stranding: [the digest above]"}
+		return &failure{exitRefused, err,
+			"if that is meant: topology apply with --accept-mass-removal, or in a plain file accept-stranding: [the digest above]"}
 	}
 	return &failure{exitRefused, err, "change the document in a way that the text above names"}
 }
@@ -143,12 +150,14 @@ func unreachableEtcd(err error) error {
 	case err == nil || errors.As(err, &f) || errors.As(err, &problems) || errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, topology.ErrMissing):
-		return &failure{exitNo, err, "look at --federation and --version if you gave one; the first one comes by cloudqueue topology apply FILE"}
+		return &failure{exitNo, err,
+			"look at --federation and --version if you gave one; the first one comes by cloudqueue topology apply FILE"}
 	case errors.Is(err, etcd.ErrConflict):
 		return &failure{exitRefused, err, "plan again, and apply what you then want"}
 	case errors.Is(err, etcd.ErrUnknown):
 		return &failure{exitFailed, err, "look with `cloudqueue topology show`, then apply again if it is not there"}
-	case errors.Is(err, topology.ErrRefused), errors.Is(err, topology.ErrStrands), errors.Is(err, topology.ErrMassRemoval):
+	case errors.Is(err, topology.ErrRefused), errors.Is(err, topology.ErrStrands),
+		errors.Is(err, topology.ErrMassRemoval):
 		return refusedPlan(err)
 	case errors.Is(err, etcd.ErrTooLarge), errors.Is(err, etcd.ErrDamaged), errors.Is(err, etcd.ErrFormat):
 		return &failure{exitFailed, err, ""}

@@ -79,7 +79,8 @@ func (a *app) apply(ctx context.Context, store *etcd.Store, change etcd.Change, 
 		a.showRefused(applied.Plan)
 		return err
 	}
-	view := appliedView{Version: applied.Version, Digest: fmt.Sprintf("%x", applied.Digest()), Unchanged: applied.Unchanged, Plan: newPlanView(applied.Plan, 0)}
+	view := appliedView{Version: applied.Version, Digest: fmt.Sprintf("%x", applied.Digest()),
+		Unchanged: applied.Unchanged, Plan: newPlanView(applied.Plan, 0)}
 	all := true
 	if wait {
 		view.Sites, all, err = awaitSites(ctx, store, change.Document, applied.Stored, a.timeout)
@@ -116,7 +117,8 @@ func (v appliedView) write(w io.Writer) {
 const pollReports = 500 * time.Millisecond // chosen: a router acts within a second
 
 // awaitSites polls the routers' reports until all run the version, one refuses it, or the time is over.
-func awaitSites(ctx context.Context, store *etcd.Store, document *topology.Document, applied topology.Stored, most time.Duration) ([]siteView, bool, error) {
+func awaitSites(ctx context.Context, store *etcd.Store, document *topology.Document, applied topology.Stored,
+	most time.Duration) ([]siteView, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	tick := time.NewTicker(pollReports)

@@ -43,7 +43,8 @@ type effectView struct {
 }
 
 func newPlanView(plan *topology.Plan, version uint64) planView {
-	view := planView{Version: version, Changes: []changeView{}, Sites: []effectView{}, Strands: listed(plan.Strands), Refused: listed(plan.Refused), Notes: listed(plan.Notes), Mass: plan.Mass()}
+	view := planView{Version: version, Changes: []changeView{}, Sites: []effectView{}, Strands: listed(plan.Strands),
+		Refused: listed(plan.Refused), Notes: listed(plan.Notes), Mass: plan.Mass()}
 	if plan.OldDigest != [32]byte{} {
 		view.Digest = fmt.Sprintf("%x", plan.OldDigest)
 	}
@@ -60,7 +61,11 @@ func newPlanView(plan *topology.Plan, version uint64) planView {
 	return view
 }
 
-var changeMarks = map[string]string{string(topology.Added): "+", string(topology.Changed): "~", string(topology.Removed): "-"}
+var changeMarks = map[string]string{
+	string(topology.Added):   "+",
+	string(topology.Changed): "~",
+	string(topology.Removed): "-",
+}
 
 func (v planView) write(w io.Writer) {
 	if len(v.Changes) == 0 {

@@ -69,7 +69,8 @@ func (a *app) shown(ctx context.Context, place *topologyPlace, version uint64) (
 	return newShownView(store.Source().Name(), stored, reports)
 }
 
-func fetch(ctx context.Context, store *etcd.Store, version uint64) (stored topology.Stored, reports []topology.Report, err error) {
+func fetch(ctx context.Context, store *etcd.Store,
+	version uint64) (stored topology.Stored, reports []topology.Report, err error) {
 	if version == 0 {
 		stored, err = store.Get(ctx)
 	} else {
@@ -86,12 +87,15 @@ func newShownView(name string, stored topology.Stored, reports []topology.Report
 	if err != nil {
 		return nil, err
 	}
-	return &shownView{Name: name, Version: stored.Version, Digest: fmt.Sprintf("%x", stored.Digest()), Author: stored.Author, Comment: stored.Comment, Applied: stored.Applied,
-		Source: string(stored.Source), Sites: sitesOf(document, stored, reports), Warnings: problemViews(document.Warnings()), routes: document.Routes()}, nil
+	return &shownView{Name: name, Version: stored.Version, Digest: fmt.Sprintf("%x", stored.Digest()),
+		Author: stored.Author, Comment: stored.Comment, Applied: stored.Applied,
+		Source: string(stored.Source), Sites: sitesOf(document, stored, reports),
+		Warnings: problemViews(document.Warnings()), routes: document.Routes()}, nil
 }
 
 func (v *shownView) write(w io.Writer) {
-	fmt.Fprintf(w, "%s: version %d, digest %.12s, by %s at %s: %s\n", v.Name, v.Version, v.Digest, cmp.Or(v.Author, "-"), v.Applied.UTC().Format(time.RFC3339), cmp.Or(v.Comment, "-"))
+	fmt.Fprintf(w, "%s: version %d, digest %.12s, by %s at %s: %s\n", v.Name, v.Version, v.Digest,
+		cmp.Or(v.Author, "-"), v.Applied.UTC().Format(time.RFC3339), cmp.Or(v.Comment, "-"))
 	g := newGrid("ROUTE", "LANE", "FROM", "TO", "CLASS")
 	for _, r := range v.routes {
 		g.add(r.Name, r.Lane, sourceName(r.Source), destinationNames(r), r.Class)
@@ -152,7 +156,8 @@ func sitesOf(document *topology.Document, wanted topology.Stored, reports []topo
 	var sites []siteView
 	for _, s := range document.Sites() {
 		r, reported := bySite[s.ID]
-		view := siteView{Site: string(s.ID), Version: r.Version, Origin: string(r.Origin), Reason: r.Refused, Since: r.Since, State: notYet}
+		view := siteView{Site: string(s.ID), Version: r.Version, Origin: string(r.Origin), Reason: r.Refused,
+			Since: r.Since, State: notYet}
 		switch {
 		case !reported:
 			view.State, view.Reason = noReport, "its router is down, or does not reach etcd"

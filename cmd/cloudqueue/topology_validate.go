@@ -73,7 +73,8 @@ func (a *app) showVerdict(document *topology.Document, problems topology.Problem
 			fmt.Fprintf(w, "warning: %s\n", p)
 		}
 		if view.Valid {
-			fmt.Fprintf(w, "valid: %s, %s, %s, digest %.12s\n", count(view.Sites, "site"), count(view.Links, "link"), count(view.Routes, "route"), view.Digest)
+			fmt.Fprintf(w, "valid: %s, %s, %s, digest %.12s\n", count(view.Sites, "site"), count(view.Links, "link"),
+				count(view.Routes, "route"), view.Digest)
 			return
 		}
 		fmt.Fprintf(w, "not valid: %s\n", count(len(problems), "mistake"))

@@ -33,7 +33,8 @@ func runDemo(ctx context.Context, out io.Writer, o demoOptions) error {
 	if err != nil {
 		return fmt.Errorf("find this binary, which the routers are: %w", err)
 	}
-	err = demo.Run(ctx, out, demo.Options{Binary: self, Dir: o.Dir, Messages: o.Messages, DropOne: o.Break != "", Stay: o.Stay, Terminal: o.Terminal})
+	err = demo.Run(ctx, out, demo.Options{Binary: self, Dir: o.Dir, Messages: o.Messages, DropOne: o.Break != "",
+		Stay: o.Stay, Terminal: o.Terminal})
 	if errors.Is(err, demo.ErrUnbalanced) {
 		return fail(exitNo, "the lines above name the messages", "%v", err)
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// writeYAML writes v with the keys and the order of its JSON. Texts that another reader could take for something else stand
-// in JSON's quotes, which YAML understands (YAML 1.2, section 7.3.1).
+// writeYAML writes v with the keys and the order of its JSON. Texts that another reader could take for something else
+// stand in JSON's quotes, which YAML understands (YAML 1.2, section 7.3.1).
 func writeYAML(w io.Writer, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
