@@ -10,9 +10,9 @@ import (
 	"cloudqueue/federation"
 )
 
-// begin writes the first segment of an opening: the groups at the end of the log for which there is no proof of durability (some may be
-// durable, and their callers may have been told so), RECOVERED, a CHECKPOINT. From then on they are durable, and whatever else the old
-// segments hold at or above their LSN never counts.
+// begin writes the first segment of an opening: the groups at the end of the log for which there is no proof of
+// durability (some may be durable, and their callers may have been told so), RECOVERED, a CHECKPOINT. From then on they
+// are durable, and whatever else the old segments hold at or above their LSN never counts.
 func (s *Spool) begin(ctx context.Context, r *recovery) error {
 	o, err := s.create(ctx)
 	if err != nil {
@@ -56,10 +56,12 @@ func (s *Spool) layOut(b *builder, r *recovery) (pending *content, moved []uint6
 	return pending, moved, nil
 }
 
-// gathering takes records into the state at once: an opening that fails is thrown away. What MOVED names is only noted: the copies of what
-// those segments held come into the state with c.
+// gathering takes records into the state at once: an opening that fails is thrown away. What MOVED names is only noted:
+// the copies of what those segments held come into the state with c.
 func (s *Spool) gathering(c *content, moved *[]uint64) *gathering {
-	return &gathering{content: c, marks: s.state.marks.merge, audits: s.state.addAudit, moved: func(numbers []uint64) { *moved = append(*moved, numbers...) }}
+	return &gathering{content: c, marks: s.state.marks.merge, audits: s.state.addAudit, moved: func(numbers []uint64) {
+		*moved = append(*moved, numbers...)
+	}}
 }
 
 // opened is RECOVERED, the memory of the openings before and, when an admin abandoned something, the audit of it.
@@ -73,7 +75,8 @@ func (s *Spool) opened(r *recovery, lsn federation.LSN) (*submission, error) {
 		return nil, err
 	}
 	if a := s.cfg.Accept; a != nil {
-		audit, err := encodeRecord(AuditRecord{Who: a.Who, What: "abandoned what is corrupt in the store: " + a.Why, At: time.Now().Truncate(time.Millisecond)})
+		audit, err := encodeRecord(AuditRecord{Who: a.Who, What: "abandoned what is corrupt in the store: " + a.Why,
+			At: time.Now().Truncate(time.Millisecond)})
 		if err != nil {
 			return nil, fmt.Errorf("the word that abandons what is corrupt: %w", err)
 		}
@@ -87,7 +90,9 @@ func (s *Spool) opened(r *recovery, lsn federation.LSN) (*submission, error) {
 // showHeld shows what a read-only opening found at the end of the log, where it stands.
 func (s *Spool) showHeld(r *recovery) error {
 	for _, g := range r.held {
-		at := slices.IndexFunc(r.found, func(f *foundSegment) bool { return f.segment != nil && f.first <= g.lsn && g.lsn <= f.last })
+		at := slices.IndexFunc(r.found, func(f *foundSegment) bool {
+			return f.segment != nil && f.first <= g.lsn && g.lsn <= f.last
+		})
 		seg := r.found[at].segment
 		pending := newContent()
 		var moved []uint64

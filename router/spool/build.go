@@ -26,7 +26,8 @@ func (b *builder) end(start int, lsn federation.LSN, records uint32) {
 	padded := int(align(int64(len(b.buf)-start), b.header.alignment))
 	b.buf = append(b.buf, make([]byte, start+padded-len(b.buf))...)
 	body := b.buf[start+groupHeaderSize:]
-	h := groupHeader{bodyLength: uint32(len(body)), lsn: lsn, epoch: b.header.epoch, durable: min(b.durable, lsn-1), records: records}
+	h := groupHeader{bodyLength: uint32(len(body)), lsn: lsn, epoch: b.header.epoch, durable: min(b.durable, lsn-1),
+		records: records}
 	h.bodyCRC = salted(b.header.salt, b.at+int64(start)+groupHeaderSize, body)
 	h.put(b.buf[start:], b.header.salt, b.at+int64(start))
 }
@@ -68,7 +69,8 @@ func (r *encoded) index(c *content, position uint32) {
 	}
 }
 
-// held appends a group that was found at the end of the log, with the same LSN, less the CHECKPOINTs in it: a new one follows.
+// held appends a group that was found at the end of the log, with the same LSN, less the CHECKPOINTs in it: a new one
+// follows.
 func (b *builder) held(g heldGroup, t *gathering) error {
 	start := b.begin()
 	t.content.addGroup(g.lsn)
@@ -90,10 +92,12 @@ func (b *builder) held(g heldGroup, t *gathering) error {
 	return nil
 }
 
-// checkpointPart is the bytes of marks in one part of a CHECKPOINT. Chosen: a quarter of the greatest record, so that one more mark always fits.
+// checkpointPart is the bytes of marks in one part of a CHECKPOINT. Chosen: a quarter of the greatest record, so that
+// one more mark always fits.
 const checkpointPart = 4 << 20
 
-// checkpoint appends a CHECKPOINT, each part in a group of its own, from LSN first on. It returns the LSN of the last one.
+// checkpoint appends a CHECKPOINT, each part in a group of its own, from LSN first on. It returns the LSN of the last
+// one.
 func (b *builder) checkpoint(first federation.LSN, whole *checkpoint, c *content) federation.LSN {
 	parts := whole.split()
 	for i, part := range parts {
@@ -108,7 +112,8 @@ func (b *builder) checkpoint(first federation.LSN, whole *checkpoint, c *content
 	return first + federation.LSN(len(parts)) - 1
 }
 
-// split cuts a checkpoint into parts of checkpointPart bytes of marks and lanes. Segments and audits are bounded, and stand in the first.
+// split cuts a checkpoint into parts of checkpointPart bytes of marks and lanes. Segments and audits are bounded, and
+// stand in the first.
 func (c *checkpoint) split() []*checkpoint {
 	last := &checkpoint{asOf: c.asOf, segments: c.segments, audits: c.audits}
 	parts := []*checkpoint{last}
@@ -133,5 +138,6 @@ func (c *checkpoint) split() []*checkpoint {
 	return parts
 }
 
-// maxKeyBytes is more than a key with its numbers takes: kind, lane of at most 133 bytes, generation, destination of at most 65, LSN.
+// maxKeyBytes is more than a key with its numbers takes: kind, lane of at most 133 bytes, generation, destination of at
+// most 65, LSN.
 const maxKeyBytes = 256

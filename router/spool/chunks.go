@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// chunkSize is what a sequential read asks the store for at least. Chosen: 1 MiB keeps a disk and a DataNode streaming; more only costs memory.
+// chunkSize is what a sequential read asks the store for at least. Chosen: 1 MiB keeps a disk and a DataNode streaming;
+// more only costs memory.
 const chunkSize = 1 << 20
 
 // chunks reads a segment from front to back through one buffer.
@@ -16,7 +17,8 @@ type chunks struct {
 	buf   []byte
 }
 
-// at gives the n bytes at position, fewer at the end of the segment. They are valid until the next call. An error is the store's, never io.EOF.
+// at gives the n bytes at position, fewer at the end of the segment. They are valid until the next call. An error is
+// the store's, never io.EOF.
 func (c *chunks) at(position int64, n int) ([]byte, error) {
 	n = int(max(0, min(int64(n), c.size-position)))
 	if position >= c.start && position+int64(n) <= c.start+int64(len(c.buf)) {

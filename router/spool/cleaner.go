@@ -10,13 +10,15 @@ import (
 	"cloudqueue/federation"
 )
 
-// Cleaning gives back space that a few live batches pin. A segment is rewritten only when at most half of it is live, so that at most one byte
-// is written for each that comes back; while there is plenty of room only when at most a quarter is.
+// Cleaning gives back space that a few live batches pin. A segment is rewritten only when at most half of it is live,
+// so that at most one byte is written for each that comes back; while there is plenty of room only when at most a
+// quarter is.
 const (
-	liveShareRoom  = 4  // a quarter
-	liveShareTight = 2  // a half
-	maxSmall       = 16 // segments that are small because an opening or a failure ended them; more are rewritten into one
-	cleanChunk     = 1 << 20
+	liveShareRoom  = 4 // a quarter
+	liveShareTight = 2 // a half
+	// segments that are small because an opening or a failure ended them; more are rewritten into one
+	maxSmall   = 16
+	cleanChunk = 1 << 20
 )
 
 // clean frees dead segments, then rewrites pinned ones until none is worth it.
@@ -36,8 +38,8 @@ func (s *Spool) clean(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// freeDead writes MOVED for every segment that holds nothing that anybody needs, and removes it. MOVED is durable before a segment goes: without it
-// a missing segment is a loss.
+// freeDead writes MOVED for every segment that holds nothing that anybody needs, and removes it. MOVED is durable
+// before a segment goes: without it a missing segment is a loss.
 func (s *Spool) freeDead(ctx context.Context) error {
 	numbers := s.dead()
 	if len(numbers) == 0 {
@@ -54,20 +56,23 @@ func movedRecord(numbers []uint64) encoded {
 	return encoded{kind: typeMoved, flags: flagCritical, payload: appendMoved(nil, numbers), moved: numbers}
 }
 
-// dead lists the segments that are not written any more, not counting their footers, and hold no live batches, needed parking records or records of unknown types.
+// dead lists the segments that are not written any more, not counting their footers, and hold no live batches, needed
+// parking records or records of unknown types.
 func (s *Spool) dead() (numbers []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pinned := s.state.parks.pinned()
 	for _, g := range s.state.inOrder() {
-		if g.number() < s.previous && g.live == 0 && g.batches == 0 && len(g.others) == 0 && (!g.broken || g.accepted) && pinned[g] == 0 {
+		if g.number() < s.previous && g.live == 0 && g.batches == 0 && len(g.others) == 0 &&
+			(!g.broken || g.accepted) && pinned[g] == 0 {
 			numbers = append(numbers, g.number())
 		}
 	}
 	return numbers
 }
 
-// closed tells whether nobody writes g any more, not even its footer. An older segment is closed when a newer one holds groups.
+// closed tells whether nobody writes g any more, not even its footer. An older segment is closed when a newer one holds
+// groups.
 func (s *Spool) closed(g *segment) bool { return g.content == nil && g.number() < s.previous }
 
 // cleanable tells whether g may be rewritten at this moment. Callers hold mu.
@@ -104,7 +109,9 @@ func (s *Spool) victim() *segment {
 
 // smallVictim picks the oldest of the small segments, when there are too many of them.
 func (s *Spool) smallVictim(now time.Time) *segment {
-	small := slices.DeleteFunc(s.state.inOrder(), func(g *segment) bool { return !s.cleanable(g, now) || g.size >= s.cfg.SegmentSize/8 })
+	small := slices.DeleteFunc(s.state.inOrder(), func(g *segment) bool {
+		return !s.cleanable(g, now) || g.size >= s.cfg.SegmentSize/8
+	})
 	if len(small) <= maxSmall {
 		return nil
 	}
@@ -149,9 +156,9 @@ func (s *Spool) rewrite(ctx context.Context, g *segment) error {
 	return s.removeGarbage(ctx)
 }
 
-// leaveUnread leaves a segment that cannot be read: nothing stored is deleted because of that. What is corrupt in it stays so, and is not asked
-// again; anything else may be the store's, and is tried again with back-off, while other segments are cleaned. One that the writer has freed
-// meanwhile is no loss. An error is a context's.
+// leaveUnread leaves a segment that cannot be read: nothing stored is deleted because of that. What is corrupt in it
+// stays so, and is not asked again; anything else may be the store's, and is tried again with back-off, while other
+// segments are cleaned. One that the writer has freed meanwhile is no loss. An error is a context's.
 func (s *Spool) leaveUnread(g *segment, err error) error {
 	if s.gone(g) {
 		return nil
@@ -175,7 +182,8 @@ func (s *Spool) leaveUnread(g *segment, err error) error {
 	return nil
 }
 
-// needed lists the records of g that must be rewritten: batches that are not forgotten and stand nowhere later, parking records, unknown ones.
+// needed lists the records of g that must be rewritten: batches that are not forgotten and stand nowhere later, parking
+// records, unknown ones.
 func (s *Spool) needed(ctx context.Context, g *segment) ([]place, error) {
 	var list []place
 	for _, key := range s.lanesOf(g) {

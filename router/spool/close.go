@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// finishTimeout bounds what Run does after the writer has ended well: footers, and removing what was opened ahead. None of it is needed for
-// correctness.
+// finishTimeout bounds what Run does after the writer has ended well: footers, and removing what was opened ahead. None
+// of it is needed for correctness.
 const finishTimeout = 5 * time.Second
 
 // endRun ends what is open. reason is why the writer ended; nil: it was closed and has written everything.
@@ -50,7 +50,8 @@ func (s *Spool) closeWriters() error {
 	return errors.Join(errs...)
 }
 
-// Close takes no more submissions, lets Run write what waits, as long as ctx lasts, and closes the store. What it could not write is unknown.
+// Close takes no more submissions, lets Run write what waits, as long as ctx lasts, and closes the store. What it could
+// not write is unknown.
 func (s *Spool) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
@@ -73,8 +74,8 @@ func (s *Spool) Close(ctx context.Context) error {
 	return errors.Join(s.readers.close(), s.store.Close())
 }
 
-// closeUnstarted ends an opening that never ran. Its segment gets a footer, which says that what begins it is durable: without it the next opening would write that
-// again, and each one more.
+// closeUnstarted ends an opening that never ran. Its segment gets a footer, which says that what begins it is durable:
+// without it the next opening would write that again, and each one more.
 func (s *Spool) closeUnstarted(ctx context.Context) error {
 	if !s.readOnly {
 		ctx, cancel := context.WithTimeout(ctx, finishTimeout)

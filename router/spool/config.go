@@ -9,20 +9,24 @@ import (
 
 // Config of a spool. Zero values are the defaults.
 type Config struct {
-	// SegmentSize is the bytes after which a segment is closed; 0: 64 MiB, or Quota/16 when that is less. 4 KiB to 1 GiB.
+	// SegmentSize is the bytes after which a segment is closed; 0: 64 MiB, or Quota/16 when that is less. 4 KiB to 1
+	// GiB.
 	SegmentSize int64
-	// Quota is the bytes of the store that may be used in all; 0: 95 % of what was free at Open and what was used already. At least 8 segments.
+	// Quota is the bytes of the store that may be used in all; 0: 95 % of what was free at Open and what was used
+	// already. At least 8 segments.
 	Quota uint64
-	// Reserve is the bytes of Quota that only marks, checkpoints and cleaning use; 0: the greater of 4 segments and Quota/20. At least 2 segments.
+	// Reserve is the bytes of Quota that only marks, checkpoints and cleaning use; 0: the greater of 4 segments and
+	// Quota/20. At least 2 segments.
 	Reserve uint64
-	// LaneQuota is the bytes of batches that one lane may have stored; 0: half of Quota, so that the backlog of one dead destination leaves
-	// the other lanes their room (G6). At Quota or above it limits nothing.
+	// LaneQuota is the bytes of batches that one lane may have stored; 0: half of Quota, so that the backlog of one
+	// dead destination leaves the other lanes their room (G6). At Quota or above it limits nothing.
 	LaneQuota uint64
 	// MaxQueuedBytes is the bytes of records that wait for the store before Submit blocks; 0: 32 MiB.
 	MaxQueuedBytes int
 	// MaxParked is the most parked messages; 0: 100,000 (25 MB of index).
 	MaxParked int
-	// Accept is the word of an admin who abandons what is found corrupt, for this opening. It is written to the log. nil: corrupt stretches stop.
+	// Accept is the word of an admin who abandons what is found corrupt, for this opening. It is written to the log.
+	// nil: corrupt stretches stop.
 	Accept *Word
 	// Logger gets one line per decision; nil: none.
 	Logger *slog.Logger
@@ -76,11 +80,15 @@ func (c *Config) validate(store Segments) error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	check(c.SegmentSize >= minSegmentSize && c.SegmentSize <= maxSegmentSize, "segment size %d: want %d to %d bytes", c.SegmentSize, minSegmentSize, maxSegmentSize)
+	check(c.SegmentSize >= minSegmentSize && c.SegmentSize <= maxSegmentSize, "segment size %d: want %d to %d bytes",
+		c.SegmentSize, minSegmentSize, maxSegmentSize)
 	check(c.Quota >= 8*uint64(c.SegmentSize), "quota %d: want at least 8 segments of %d bytes", c.Quota, c.SegmentSize)
-	check(c.Reserve >= 2*uint64(c.SegmentSize) && c.Reserve < c.Quota, "reserve %d: want at least 2 segments of %d bytes, and less than the quota %d", c.Reserve, c.SegmentSize, c.Quota)
+	check(c.Reserve >= 2*uint64(c.SegmentSize) && c.Reserve < c.Quota,
+		"reserve %d: want at least 2 segments of %d bytes, and less than the quota %d", c.Reserve, c.SegmentSize,
+		c.Quota)
 	check(c.MaxQueuedBytes > 0, "queue of %d bytes: want more than 0", c.MaxQueuedBytes)
 	check(c.MaxParked > 0, "%d parked messages: want more than 0", c.MaxParked)
-	check(validAlignment(store.Alignment()), "alignment %d of the store: want a power of two, 8 to 4096", store.Alignment())
+	check(validAlignment(store.Alignment()), "alignment %d of the store: want a power of two, 8 to 4096",
+		store.Alignment())
 	return errors.Join(errs...)
 }

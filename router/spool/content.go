@@ -6,8 +6,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// content is what a segment holds: where its batches and parked messages stand. It is gathered while the segment is written, or by a
-// scan, and becomes the segment's footer.
+// content is what a segment holds: where its batches and parked messages stand. It is gathered while the segment is
+// written, or by a scan, and becomes the segment's footer.
 type content struct {
 	first, last federation.LSN // of the groups; 0 when there is none
 	lanes       map[laneKey]*laneContent
@@ -34,7 +34,8 @@ type extent struct {
 
 func (e *extent) last() federation.Offset { return e.first + federation.Offset(e.count) - 1 }
 
-// run is a stretch of offsets of one numbering in one segment, both ends included. Offsets inside may be missing when maxRuns was reached.
+// run is a stretch of offsets of one numbering in one segment, both ends included. Offsets inside may be missing when
+// maxRuns was reached.
 type run struct {
 	first, last federation.Offset
 	bytes       uint64
@@ -69,7 +70,8 @@ type ownAudit struct {
 	AuditRecord
 }
 
-// maxRuns bounds the runs of one numbering in one segment. Chosen: an origin's lane has one or two; a lane with more holes is looked up in its extents.
+// maxRuns bounds the runs of one numbering in one segment. Chosen: an origin's lane has one or two; a lane with more
+// holes is looked up in its extents.
 const maxRuns = 16
 
 func newContent() *content { return &content{lanes: make(map[laneKey]*laneContent)} }
@@ -141,6 +143,8 @@ func insertExtent(extents []extent, e extent) []extent {
 	if n := len(extents); n == 0 || extents[n-1].first < e.first {
 		return append(extents, e)
 	}
-	at, _ := slices.BinarySearchFunc(extents, e.first, func(a extent, first federation.Offset) int { return compareOffsets(a.first, first) })
+	at, _ := slices.BinarySearchFunc(extents, e.first, func(a extent, first federation.Offset) int {
+		return compareOffsets(a.first, first)
+	})
 	return slices.Insert(extents, at, e)
 }

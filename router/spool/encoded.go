@@ -129,7 +129,8 @@ func encodeUnpark(r UnparkRecord) (encoded, error) {
 }
 
 func validPark(id ParkID) error {
-	err := validKey(federation.MarkKey{Kind: federation.MarkJournal, Lane: id.Lane, Generation: id.Generation, Dest: id.Destination})
+	err := validKey(federation.MarkKey{Kind: federation.MarkJournal, Lane: id.Lane, Generation: id.Generation,
+		Dest: id.Destination})
 	if err != nil {
 		return fmt.Errorf("parked message: %w", err)
 	}

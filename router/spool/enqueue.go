@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// newcomer is a submission that is not queued yet. Nobody passes one that waits, so that a large one gets its turn however many small
-// ones come. (G6)
+// newcomer is a submission that is not queued yet. Nobody passes one that waits, so that a large one gets its turn
+// however many small ones come. (G6)
 type newcomer struct {
 	sub     *submission
 	limited bool          // the quotas hold for it

@@ -10,7 +10,8 @@ import (
 
 // Errors that callers act on.
 var (
-	ErrFull     = errors.New("the spool is full")           // quota: batches and parks are refused, marks always have room
+	// quota: batches and parks are refused, marks always have room
+	ErrFull     = errors.New("the spool is full")
 	ErrLaneFull = errors.New("the lane's quota is used up") // this lane alone: others have room
 	ErrClosed   = errors.New("the spool is closed")
 	ErrNone     = errors.New("no batch at or after this offset")
@@ -33,7 +34,8 @@ func (e *DiskFullError) Error() string {
 		return fmt.Sprintf("the disk of %s has %d KiB, less than the %d KiB that are kept for what drains: it takes no message",
 			e.Place, e.Disk>>10, e.Kept>>10)
 	}
-	return fmt.Sprintf("the disk of %s is full: it has less than the %d KiB that are kept for what drains", e.Place, e.Kept>>10)
+	return fmt.Sprintf("the disk of %s is full: it has less than the %d KiB that are kept for what drains", e.Place,
+		e.Kept>>10)
 }
 
 // Fix says what helps.
@@ -44,7 +46,8 @@ func (e *DiskFullError) Fix() string {
 	return "free space on the disk of " + e.Place + ": it goes on by itself"
 }
 
-// smallerQuota says which quota a disk of this size takes: what Config has for none, and segments of which it holds at least eight.
+// smallerQuota says which quota a disk of this size takes: what Config has for none, and segments of which it holds at
+// least eight.
 func smallerQuota(place string, disk uint64) string {
 	quota := disk / 20 * 19 >> 20
 	if quota < 8 { // segments of store.segment-size have 1 MiB or more
@@ -57,7 +60,8 @@ func smallerQuota(place string, disk uint64) string {
 // Is tells that it is an ErrFull.
 func (e *DiskFullError) Is(target error) bool { return target == ErrFull }
 
-// CorruptError says what is not as it was written; Fix says what to do. It wraps federation.ErrCorrupt. Nothing of it is ever served.
+// CorruptError says what is not as it was written; Fix says what to do. It wraps federation.ErrCorrupt. Nothing of it
+// is ever served.
 type CorruptError struct {
 	Segment uint64
 	Offset  int64          // position in the segment, -1 when the segment is missing
@@ -113,7 +117,8 @@ func (e *CorruptError) Fix() string {
 }
 
 func abandonOffsets(lane federation.Lane, span string) string {
-	return fmt.Sprintf("abandon the offsets: cloudqueue spool void %s %s --reason %s --yes", lane, span, federation.VoidCorrupt)
+	return fmt.Sprintf("abandon the offsets: cloudqueue spool void %s %s --reason %s --yes", lane, span,
+		federation.VoidCorrupt)
 }
 
 // Unwrap gives federation.ErrCorrupt.

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// maxCachedExtents bounds the cache of extents: 8 MiB of memory. Chosen: 256 lanes that each read a segment of 1,000 batches at once.
+// maxCachedExtents bounds the cache of extents: 8 MiB of memory. Chosen: 256 lanes that each read a segment of 1,000
+// batches at once.
 const maxCachedExtents = 256 << 10
 
 // extentCache keeps the extents of the lanes and segments that are being read. The least recently used go first.

@@ -8,7 +8,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// fields reads little-endian fields from bytes that it does not trust. After the first bad one everything reads as zero and err says why.
+// fields reads little-endian fields from bytes that it does not trust. After the first bad one everything reads as zero
+// and err says why.
 type fields struct {
 	b   []byte
 	err error

@@ -63,7 +63,8 @@ func (s *Spool) extentsOf(ctx context.Context, g *segment, key laneKey) ([]exten
 
 // scanExtents finds the extents of all lanes of a segment, and gives those of one.
 func (s *Spool) scanExtents(ctx context.Context, r Reader, g *segment, key laneKey) ([]extent, error) {
-	t := &gathering{content: newContent(), marks: func(federation.MarkKey, mark) {}, audits: func(ownAudit) {}, moved: func([]uint64) {}}
+	t := &gathering{content: newContent(), marks: func(federation.MarkKey, mark) {}, audits: func(ownAudit) {},
+		moved: func([]uint64) {}}
 	scan, err := newScanner(r, g.header)
 	if err == nil {
 		err = indexGroups(ctx, scan, g.limit, t, func(ending, federation.LSN) {})

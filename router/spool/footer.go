@@ -23,7 +23,8 @@ const (
 	minPlaceSummary = 10
 )
 
-// footer ends a segment that was closed in good order. It is an index: whoever finds none, or a bad one, scans the segment.
+// footer ends a segment that was closed in good order. It is an index: whoever finds none, or a bad one, scans the
+// segment.
 //
 //	head      64 bytes
 //	 off size field
@@ -141,7 +142,8 @@ type footerHead struct {
 // parseFooterHead reads the head of a footer that stands at position. Errors wrap federation.ErrCorrupt.
 func parseFooterHead(b []byte, h *segmentHeader, position int64) (footerHead, error) {
 	var f footerHead
-	if len(b) < footerHeadSize || string(b[:4]) != footerMagic || binary.LittleEndian.Uint32(b[60:]) != salted(h.salt, position, b[:60]) {
+	if len(b) < footerHeadSize || string(b[:4]) != footerMagic ||
+		binary.LittleEndian.Uint32(b[60:]) != salted(h.salt, position, b[:60]) {
 		return f, fmt.Errorf("no footer: %w", federation.ErrCorrupt)
 	}
 	f.summaryLength = int64(binary.LittleEndian.Uint32(b[4:]))
@@ -177,11 +179,13 @@ type summary struct {
 
 // parseSummary reads what stands between a footer's head and its extents. Errors wrap federation.ErrCorrupt.
 func parseSummary(b []byte, h *segmentHeader, head footerHead) (*summary, error) {
-	if len(b) < 4 || binary.LittleEndian.Uint32(b[len(b)-4:]) != salted(h.salt, head.position+footerHeadSize, b[:len(b)-4]) {
+	if len(b) < 4 || binary.LittleEndian.Uint32(b[len(b)-4:]) != salted(h.salt, head.position+footerHeadSize,
+		b[:len(b)-4]) {
 		return nil, fmt.Errorf("checksum of a footer's summary: %w", federation.ErrCorrupt)
 	}
 	f := fields{b: b[:len(b)-4]}
-	s := &summary{first: head.first, last: head.last, valid: head.position, extentsAt: head.position + head.summaryLength, lanes: make(map[laneKey]laneSummary)}
+	s := &summary{first: head.first, last: head.last, valid: head.position,
+		extentsAt: head.position + head.summaryLength, lanes: make(map[laneKey]laneSummary)}
 	var offset int64
 	for n := f.count(minLaneSummary); n > 0 && f.err == nil; n-- {
 		key := f.laneKey()
@@ -233,7 +237,8 @@ func parseExtents(b []byte, salt uint64, lane laneSummary) ([]extent, error) {
 	extents := make([]extent, lane.extents)
 	for i := range extents {
 		e := extent{federation.Offset(f.u64()), f.u32(), f.u32(), f.u32(), f.u32()}
-		if e.count == 0 || e.count > federation.MaxEntries || e.first == 0 || uint64(e.first) > math.MaxUint64-federation.MaxEntries {
+		if e.count == 0 || e.count > federation.MaxEntries || e.first == 0 ||
+			uint64(e.first) > math.MaxUint64-federation.MaxEntries {
 			f.fail("an extent")
 		}
 		extents[i] = e

@@ -11,7 +11,8 @@ const (
 	groupHeaderSize = 48
 	groupMagic      = "CQG1"
 
-	// MaxGroup is the bytes of a group's records. Chosen: two batches of the greatest size fit; four times that would only cost memory at a scan.
+	// MaxGroup is the bytes of a group's records. Chosen: two batches of the greatest size fit; four times that would
+	// only cost memory at a scan.
 	MaxGroup = 48 << 20
 )
 
@@ -28,8 +29,9 @@ const (
 //	 40    4 CRC32C of the body with its padding, seeded with the segment's salt and the body's position
 //	 44    4 CRC32C of bytes 0 to 43, seeded with the salt and the group's position
 //
-// Header and body together are a multiple of the segment's alignment; the body is padded with zeros. A reader that meets a bad
-// group decides as doc.go says: corrupt when anything later says that it was durable, else the end of the log.
+// Header and body together are a multiple of the segment's alignment; the body is padded with zeros. A reader that
+// meets a bad group decides as doc.go says: corrupt when anything later says that it was durable, else the end of the
+// log.
 type groupHeader struct {
 	bodyLength uint32
 	lsn        federation.LSN
@@ -52,7 +54,8 @@ func (h *groupHeader) put(b []byte, salt uint64, position int64) {
 	binary.LittleEndian.PutUint32(b[44:], salted(salt, position, b[:44]))
 }
 
-// parseGroupHeader reads the header of a group that stands at position of a segment. Errors wrap federation.ErrCorrupt or federation.ErrVersion.
+// parseGroupHeader reads the header of a group that stands at position of a segment. Errors wrap federation.ErrCorrupt
+// or federation.ErrVersion.
 func parseGroupHeader(b []byte, segment *segmentHeader, position int64) (groupHeader, error) {
 	var h groupHeader
 	if len(b) < groupHeaderSize || string(b[:4]) != groupMagic {

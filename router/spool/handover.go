@@ -8,15 +8,16 @@ import "slices"
 //	   │         │          │
 //	   └─────────┴──────────┴─────► garbage: it holds nothing, or nothing that counts; removed
 
-// keepAhead takes the segment that the keeper has opened while the one of number previous was the last that held groups.
+// keepAhead takes the segment that the keeper has opened while the one of number previous was the last that held
+// groups.
 func (s *Spool) keepAhead(o *openSegment, previous uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ahead, s.aheadOf = o, previous
 }
 
-// takeAhead gives the segment that was opened ahead, nil when there is none. One whose number is no longer the highest is thrown away:
-// segments are used in the order of their numbers.
+// takeAhead gives the segment that was opened ahead, nil when there is none. One whose number is no longer the highest
+// is thrown away: segments are used in the order of their numbers.
 func (s *Spool) takeAhead() *openSegment {
 	s.mu.Lock()
 	o := s.ahead

@@ -8,9 +8,13 @@ type Health struct {
 	Since     time.Time // since when the condition is that
 	Err       error     // the store's last error; nil when it is well
 	Attempts  int       // of the group that waits
-	Full      error     // of the condition Full: ErrFull when it is the quota, a *DiskFullError when it is the store's disk; nil in others
-	Cleaning  error     // why segments are not ended, cleaned or removed as they should be, and space does not come back; nil when they are
-	Writing   time.Time // since when the group that is being written waits for the store, also for one that hangs without an error; zero when there is none
+	// of the condition Full: ErrFull when it is the quota, a *DiskFullError when it is the store's disk; nil in others
+	Full error
+	// why segments are not ended, cleaned or removed as they should be, and space does not come back; nil when they are
+	Cleaning error
+	// since when the group that is being written waits for the store, also for one that hangs without an error; zero
+	// when there is none
+	Writing time.Time
 }
 
 // Condition is how the store is, in one word; where several apply, the greatest.
@@ -20,7 +24,8 @@ type Condition uint8
 const (
 	// Running: it takes and serves everything.
 	Running Condition = iota
-	// Degraded: something corrupt is not served (Spool.Corrupt), or space does not come back (Health.Cleaning). The rest goes on.
+	// Degraded: something corrupt is not served (Spool.Corrupt), or space does not come back (Health.Cleaning). The
+	// rest goes on.
 	Degraded
 	// Full: batches are refused for want of room (Usage.Full); marks and what drains go on.
 	Full
@@ -28,7 +33,8 @@ const (
 	Unwell
 )
 
-// answerTime is how long a write may take before the store counts as one that does not answer. Chosen: the slowest sync of a healthy disk takes a tenth.
+// answerTime is how long a write may take before the store counts as one that does not answer. Chosen: the slowest sync
+// of a healthy disk takes a tenth.
 const answerTime = 10 * time.Second
 
 // Health says whether the store takes what is submitted.

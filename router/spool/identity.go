@@ -15,7 +15,8 @@ type Identity struct {
 	Store federation.StoreID
 	Born  time.Time // whole milliseconds
 	Epoch federation.Epoch
-	// Former are the ids that the store had before (`cloudqueue spool new-id`); segments that carry one of them are its own.
+	// Former are the ids that the store had before (`cloudqueue spool new-id`); segments that carry one of them are its
+	// own.
 	Former []federation.StoreID
 }
 
@@ -24,7 +25,8 @@ func (i Identity) Owns(id federation.StoreID) bool {
 	return id == i.Store || slices.Contains(i.Former, id)
 }
 
-// Home is where a store belongs: what it holds are lanes from and to this site, and no other site may go on with them (G2).
+// Home is where a store belongs: what it holds are lanes from and to this site, and no other site may go on with them
+// (G2).
 type Home struct {
 	Site       federation.SiteID
 	Federation string
@@ -39,7 +41,8 @@ func (h Home) Valid() bool { return h.Site.Valid() && federation.ValidName(h.Fed
 // ErrOtherHome is the answer to a router that is configured for another site or federation than the store's.
 var ErrOtherHome = errors.New("the store is not this router's")
 
-// CheckHome refuses, with ErrOtherHome, whoever is not the store's site. It is asked before Open, which claims the store.
+// CheckHome refuses, with ErrOtherHome, whoever is not the store's site. It is asked before Open, which claims the
+// store.
 func (i Identity) CheckHome(configured Home) error {
 	if i.Home == configured {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// index says which segments hold what of every numbering: runs of offsets, not batches, so that memory does not grow with the backlog.
+// index says which segments hold what of every numbering: runs of offsets, not batches, so that memory does not grow
+// with the backlog.
 type index struct {
 	lanes       map[laneKey]*laneIndex
 	generations map[federation.Lane][]federation.Generation // of lanes, in no order
@@ -28,7 +29,8 @@ type segmentRun struct {
 }
 
 func newIndex() *index {
-	return &index{lanes: make(map[laneKey]*laneIndex), generations: make(map[federation.Lane][]federation.Generation), bytes: make(map[federation.Lane]uint64)}
+	return &index{lanes: make(map[laneKey]*laneIndex), generations: make(map[federation.Lane][]federation.Generation),
+		bytes: make(map[federation.Lane]uint64)}
 }
 
 func (x *index) lane(key laneKey) *laneIndex {
@@ -56,7 +58,9 @@ func (x *index) add(key laneKey, r run, g *segment) {
 		l.runs[n-1].join(r)
 		return
 	}
-	at, _ := slices.BinarySearchFunc(l.runs, r.first, func(a segmentRun, first federation.Offset) int { return compareOffsets(a.first, first) })
+	at, _ := slices.BinarySearchFunc(l.runs, r.first, func(a segmentRun, first federation.Offset) int {
+		return compareOffsets(a.first, first)
+	})
 	l.runs = slices.Insert(l.runs, at, segmentRun{r, g})
 	l.limitRuns(g)
 }
@@ -123,7 +127,8 @@ func (x *index) forget(key laneKey, upTo federation.Offset) (emptied bool) {
 		return false
 	}
 	l.forgotten = upTo
-	kept := 0 // runs whose first offset is forgotten come first; those that reach beyond it stay, with a new first offset
+	// runs whose first offset is forgotten come first; those that reach beyond it stay, with a new first offset
+	kept := 0
 	for i := range l.runs {
 		r := l.runs[i]
 		if r.first <= upTo {
@@ -155,7 +160,8 @@ func (x *index) drop(g *segment) {
 	}
 }
 
-// at gives the run that holds from, or the next one after it, and every other run that overlaps with it. runs are appended to buf.
+// at gives the run that holds from, or the next one after it, and every other run that overlaps with it. runs are
+// appended to buf.
 func (l *laneIndex) at(from federation.Offset, buf []segmentRun) []segmentRun {
 	for i := range l.runs {
 		r := &l.runs[i]
@@ -188,6 +194,7 @@ func (x *index) extent(key laneKey) (Extent, bool) {
 
 func sortExtentList(list []Extent) {
 	slices.SortFunc(list, func(a, b Extent) int {
-		return cmp.Or(compareLaneKeys(laneKey{a.Lane, a.Generation}, laneKey{b.Lane, b.Generation}), compareOffsets(a.First, b.First))
+		return cmp.Or(compareLaneKeys(laneKey{a.Lane, a.Generation}, laneKey{b.Lane, b.Generation}),
+			compareOffsets(a.First, b.First))
 	})
 }

@@ -29,7 +29,8 @@ func (s *Spool) Segments() []SegmentStatus {
 	list := make([]SegmentStatus, 0, len(s.state.segments))
 	for _, g := range s.state.inOrder() {
 		list = append(list, SegmentStatus{
-			Number: g.number(), Epoch: g.header.epoch, Created: g.header.created, Bytes: uint64(g.size), Live: g.live, First: g.first, Last: g.last,
+			Number: g.number(), Epoch: g.header.epoch, Created: g.header.created, Bytes: uint64(g.size), Live: g.live,
+			First: g.first, Last: g.last,
 			Footer: g.footer, Writing: g.content != nil, Broken: g.broken, Lanes: s.state.index.extentsIn(g),
 		})
 	}
@@ -61,9 +62,11 @@ type WalkedRecord struct {
 	Text     string         // of what the spool writes for itself
 }
 
-// Walk visits every record of a segment in the order of the bytes, also those that do not count, without a claim. At each place where no good group follows it calls
-// stopped with what is wrong there, and goes on at the next good one. Records share memory that is used again: visit must not keep them.
-func Walk(ctx context.Context, store Segments, number uint64, visit func(WalkedRecord) error, stopped func(*CorruptError)) error {
+// Walk visits every record of a segment in the order of the bytes, also those that do not count, without a claim. At
+// each place where no good group follows it calls stopped with what is wrong there, and goes on at the next good one.
+// Records share memory that is used again: visit must not keep them.
+func Walk(ctx context.Context, store Segments, number uint64, visit func(WalkedRecord) error,
+	stopped func(*CorruptError)) error {
 	identity, err := store.Identify(ctx)
 	if err != nil {
 		return fmt.Errorf("identify the store: %w", err)
@@ -75,7 +78,8 @@ func Walk(ctx context.Context, store Segments, number uint64, visit func(WalkedR
 	return errors.Join(walkSegment(ctx, r, number, identity, visit, stopped), r.Close())
 }
 
-func walkSegment(ctx context.Context, r Reader, number uint64, identity Identity, visit func(WalkedRecord) error, stopped func(*CorruptError)) error {
+func walkSegment(ctx context.Context, r Reader, number uint64, identity Identity, visit func(WalkedRecord) error,
+	stopped func(*CorruptError)) error {
 	size, err := r.Size()
 	if err != nil {
 		return fmt.Errorf("size of segment %d: %w", number, err)
@@ -105,7 +109,8 @@ func walk(ctx context.Context, s *scanner, visit func(WalkedRecord) error, stopp
 				return err
 			}
 			if !e.clean {
-				stopped(&CorruptError{Segment: s.header.number, Offset: e.end, LSN: s.last + 1, Last: max(s.last+1, e.claimed), What: "no good group"})
+				stopped(&CorruptError{Segment: s.header.number, Offset: e.end, LSN: s.last + 1,
+					Last: max(s.last+1, e.claimed), What: "no good group"})
 			}
 			if e.resume == 0 || e.next == 0 {
 				return nil
@@ -123,7 +128,8 @@ func walk(ctx context.Context, s *scanner, visit func(WalkedRecord) error, stopp
 
 func (g *scannedGroup) visit(visit func(WalkedRecord) error) error {
 	return splitRecords(g.body, g.records, func(r rawRecord) error {
-		e := WalkedRecord{LSN: g.lsn, Durable: g.durable, Position: g.position + groupHeaderSize + int64(r.offset) + recordHeadSize, Type: r.kind.String(), Bytes: len(r.payload)}
+		e := WalkedRecord{LSN: g.lsn, Durable: g.durable,
+			Position: g.position + groupHeaderSize + int64(r.offset) + recordHeadSize, Type: r.kind.String(), Bytes: len(r.payload)}
 		if err := e.decode(r); err != nil {
 			return fmt.Errorf("group %d: %s: %w", g.lsn, r.kind, err)
 		}
@@ -157,7 +163,8 @@ func (e *WalkedRecord) decode(r rawRecord) (err error) {
 	case typeCheckpoint:
 		var c *checkpoint
 		if c, err = parseCheckpoint(r.payload); err == nil {
-			e.Text = fmt.Sprintf("as of %d, part %d of %d, %d marks, %d segments, %d lanes, %d audits", c.asOf, c.part+1, c.parts, len(c.marks), len(c.segments), len(c.highest), len(c.audits))
+			e.Text = fmt.Sprintf("as of %d, part %d of %d, %d marks, %d segments, %d lanes, %d audits", c.asOf,
+				c.part+1, c.parts, len(c.marks), len(c.segments), len(c.highest), len(c.audits))
 		}
 	case typeRecovered:
 		var w recovered

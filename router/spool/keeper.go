@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// keepInterval is how often the keeper looks at the store's free space and tries again what failed. Chosen: space that comes back is used within a second.
+// keepInterval is how often the keeper looks at the store's free space and tries again what failed. Chosen: space that
+// comes back is used within a second.
 const keepInterval = time.Second
 
-// keep is the keeper: it opens the next segment ahead, writes footers, removes what is dead and cleans what is pinned. Nothing of it is in
-// the way of a commit, and each is tried again at the next look when it fails. Only the ticker brings that look then: what fails at once, and leaves
-// garbage that calls for the keeper, would else be tried without a pause.
+// keep is the keeper: it opens the next segment ahead, writes footers, removes what is dead and cleans what is pinned.
+// Nothing of it is in the way of a commit, and each is tried again at the next look when it fails. Only the ticker
+// brings that look then: what fails at once, and leaves garbage that calls for the keeper, would else be tried without
+// a pause.
 func (s *Spool) keep(ctx context.Context) {
 	ticker := time.NewTicker(keepInterval)
 	defer ticker.Stop()
@@ -72,8 +74,8 @@ func (s *Spool) kept(ctx context.Context, err error) {
 	}
 }
 
-// openAhead makes the next segment while the active one is being written. It waits until the active one holds a group: the header of the next one
-// names it as one that does.
+// openAhead makes the next segment while the active one is being written. It waits until the active one holds a group:
+// the header of the next one names it as one that does.
 func (s *Spool) openAhead(ctx context.Context) error {
 	s.mu.Lock()
 	previous := s.previous
@@ -103,7 +105,8 @@ func (s *Spool) writeFooters(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// end writes the footer of a segment and closes it. When that fails the segment stays without: it is scanned when its index is needed.
+// end writes the footer of a segment and closes it. When that fails the segment stays without: it is scanned when its
+// index is needed.
 func (s *Spool) end(ctx context.Context, o *openSegment) error {
 	footer := encodeFooter(o.content, &o.header, o.valid)
 	err := o.append(ctx, footer)
@@ -127,7 +130,8 @@ func (s *Spool) cacheContent(g *segment, c *content) {
 	}
 }
 
-// removeGarbage removes segments that hold nothing, newest first: an older one may be named by the header of a newer one.
+// removeGarbage removes segments that hold nothing, newest first: an older one may be named by the header of a newer
+// one.
 func (s *Spool) removeGarbage(ctx context.Context) error {
 	for {
 		number, ok := s.nextGarbage()
@@ -152,7 +156,8 @@ func (s *Spool) sayWhenFull(said *bool) {
 	}
 	*said = u.Full
 	if u.Full {
-		s.logger.Warn("store full, batches are refused", "epoch", s.identity.Epoch, "err", s.Health().Full, "used", u.Used, "quota", u.Quota, "reserve", u.Reserve, "free", u.Free)
+		s.logger.Warn("store full, batches are refused", "epoch", s.identity.Epoch, "err", s.Health().Full,
+			"used", u.Used, "quota", u.Quota, "reserve", u.Reserve, "free", u.Free)
 		return
 	}
 	s.logger.Info("store has room again", "epoch", s.identity.Epoch, "used", u.Used, "free", u.Free)

@@ -16,7 +16,8 @@ type laneKey struct {
 // Lanes, generations and destinations are stored as the keys of marks are: one encoding, one parser, one set of limits.
 
 func appendLaneKey(dst []byte, k laneKey) []byte {
-	return federation.AppendMarkKey(dst, federation.MarkKey{Kind: federation.MarkLaneHigh, Lane: k.lane, Generation: k.generation})
+	return federation.AppendMarkKey(dst, federation.MarkKey{Kind: federation.MarkLaneHigh, Lane: k.lane,
+		Generation: k.generation})
 }
 
 func (f *fields) laneKey() laneKey {
@@ -28,7 +29,8 @@ func (f *fields) laneKey() laneKey {
 }
 
 func appendParkID(dst []byte, id ParkID) []byte {
-	dst = federation.AppendMarkKey(dst, federation.MarkKey{Kind: federation.MarkJournal, Lane: id.Lane, Generation: id.Generation, Dest: id.Destination})
+	dst = federation.AppendMarkKey(dst, federation.MarkKey{Kind: federation.MarkJournal, Lane: id.Lane,
+		Generation: id.Generation, Dest: id.Destination})
 	return appendU64(dst, uint64(id.Offset))
 }
 
@@ -46,7 +48,8 @@ func validKey(k federation.MarkKey) error {
 	if hasLane && (!k.Lane.Origin.Valid() || !k.Lane.Route.Valid()) {
 		return fmt.Errorf("lane %q: not a name", k.Lane)
 	}
-	hasDest := k.Kind == federation.MarkJournal || k.Kind == federation.MarkReceipt || k.Kind == federation.MarkDest || k.Kind == federation.MarkPeer
+	hasDest := k.Kind == federation.MarkJournal || k.Kind == federation.MarkReceipt || k.Kind == federation.MarkDest ||
+		k.Kind == federation.MarkPeer
 	if hasDest && !k.Dest.Site.Valid() {
 		return fmt.Errorf("site %q: not a name", k.Dest.Site)
 	}

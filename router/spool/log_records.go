@@ -17,8 +17,8 @@ import (
 //	            n u32 × audit (the payload of an AUDIT record);
 //	            segments and audits stand in part 0
 
-// recovered is written first by every opening. It has the LSN after the last one that the opening found; groups of an older epoch at or above
-// that LSN never count, so that a cut is decided once.
+// recovered is written first by every opening. It has the LSN after the last one that the opening found; groups of an
+// older epoch at or above that LSN never count, so that a cut is decided once.
 type recovered struct {
 	cut      federation.LSN
 	previous federation.Epoch
@@ -69,8 +69,8 @@ func parseMoved(payload []byte) ([]uint64, error) {
 	return segments, f.end()
 }
 
-// checkpoint is all that the spool knew as of an LSN, less what stands in the segments' own indexes. It is complete when all its parts
-// are there, in consecutive groups of one segment.
+// checkpoint is all that the spool knew as of an LSN, less what stands in the segments' own indexes. It is complete
+// when all its parts are there, in consecutive groups of one segment.
 type checkpoint struct {
 	asOf        federation.LSN
 	part, parts uint16
@@ -80,8 +80,8 @@ type checkpoint struct {
 	audits      []ownAudit
 }
 
-// laneHighest is the highest offset of a numbering that was ever stored. It outlives the batches: without it, a lost segment could hide the end
-// of a lane, and offsets would be given twice.
+// laneHighest is the highest offset of a numbering that was ever stored. It outlives the batches: without it, a lost
+// segment could hide the end of a lane, and offsets would be given twice.
 type laneHighest struct {
 	key    laneKey
 	offset federation.Offset

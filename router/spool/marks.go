@@ -13,10 +13,12 @@ type keyedMark struct {
 	mark
 }
 
-// markTable merges marks by their own LSN, not by where they were found: the highest wins, of two in one group the later.
+// markTable merges marks by their own LSN, not by where they were found: the highest wins, of two in one group the
+// later.
 type markTable struct {
 	values map[federation.MarkKey]mark
-	lanes  map[federation.Lane][]federation.MarkKey // the keys, in no order; those without a lane are under the zero one
+	// the keys, in no order; those without a lane are under the zero one
+	lanes map[federation.Lane][]federation.MarkKey
 }
 
 func newMarkTable() markTable {

@@ -15,7 +15,8 @@ type openSegment struct {
 	head    int64    // bytes up to the end of the CHECKPOINT
 }
 
-// create makes a segment and writes its header, durably. What may have been left behind after an error becomes garbage. Safe for writer and keeper at once: each number is used once.
+// create makes a segment and writes its header, durably. What may have been left behind after an error becomes garbage.
+// Safe for writer and keeper at once: each number is used once.
 func (s *Spool) create(ctx context.Context) (*openSegment, error) {
 	s.mu.Lock()
 	s.numbers++

@@ -27,9 +27,9 @@ func (s *state) openings() (federation.OpeningsMark, error) {
 	return mark, nil
 }
 
-// remember adds to the log's memory of openings those that its segments tell of: they ended where this one begins. It gives the mark to
-// write with RECOVERED, or nothing when there was no opening yet. An epoch whose segments are all cleaned away is in the mark already: the
-// opening that cleaned them wrote it.
+// remember adds to the log's memory of openings those that its segments tell of: they ended where this one begins. It
+// gives the mark to write with RECOVERED, or nothing when there was no opening yet. An epoch whose segments are all
+// cleaned away is in the mark already: the opening that cleaned them wrote it.
 func (s *Spool) remember(r *recovery, lsn federation.LSN) ([]encoded, error) {
 	mark, err := s.state.openings()
 	if err != nil {
@@ -41,7 +41,8 @@ func (s *Spool) remember(r *recovery, lsn federation.LSN) ([]encoded, error) {
 	if len(mark.Openings) == 0 {
 		return nil, nil
 	}
-	record, err := encodeRecord(MarkRecord{Key: federation.MarkKey{Kind: federation.MarkOpenings}, Value: mark.Encode()})
+	record, err := encodeRecord(MarkRecord{Key: federation.MarkKey{Kind: federation.MarkOpenings},
+		Value: mark.Encode()})
 	if err != nil {
 		return nil, fmt.Errorf("the mark of the store's openings: %w", err)
 	}

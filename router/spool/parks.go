@@ -57,7 +57,8 @@ func (p *parking) all(yield func(ParkID, *parkState) bool) {
 	}
 }
 
-// add notes PARK and UNPARK records of one segment in the order in which they stand: of two in one group the later wins.
+// add notes PARK and UNPARK records of one segment in the order in which they stand: of two in one group the later
+// wins.
 func (p *parking) add(g *segment, parks []parkPlace, unparks []ownID) {
 	for len(parks)+len(unparks) > 0 {
 		if len(unparks) == 0 || len(parks) > 0 && parks[0].at.position < unparks[0].at.position {
@@ -121,7 +122,8 @@ func (p *parking) drop(g *segment) (lost []ParkID) {
 	return p.prune()
 }
 
-// prune forgets the ids of which no PARK stands anywhere, with their UNPARKs. Those among them that are parked are lost.
+// prune forgets the ids of which no PARK stands anywhere, with their UNPARKs. Those among them that are parked are
+// lost.
 func (p *parking) prune() (lost []ParkID) {
 	for lane, states := range p.lanes {
 		for id, s := range states {

@@ -6,8 +6,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// publish shows a durable write of n bytes: marks, index, parking, and the LSN; own is what the spool added to the group, nil for nothing. Then the group's
-// tickets end. All of it is one step: in between, its bytes would count twice.
+// publish shows a durable write of n bytes: marks, index, parking, and the LSN; own is what the spool added to the
+// group, nil for nothing. Then the group's tickets end. All of it is one step: in between, its bytes would count twice.
 func (s *Spool) publish(o *openSegment, pending *content, n int64, group []*submission, own *submission) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ func (s *Spool) apply(r *encoded) {
 	}
 }
 
-// applyMoved takes segments out of everything; the keeper may remove them. What they held that anybody needs stands elsewhere by now.
-// Callers hold mu.
+// applyMoved takes segments out of everything; the keeper may remove them. What they held that anybody needs stands
+// elsewhere by now. Callers hold mu.
 func (s *Spool) applyMoved(numbers []uint64) {
 	for _, n := range numbers {
 		g := s.state.segments[n]
@@ -75,11 +75,14 @@ func (s *Spool) applyMoved(numbers []uint64) {
 	}
 }
 
-// loseParked says loudly that a parked message went with its segment: its copy was in a stretch that an admin abandoned. Callers hold mu.
+// loseParked says loudly that a parked message went with its segment: its copy was in a stretch that an admin
+// abandoned. Callers hold mu.
 func (s *Spool) loseParked(g *segment, id ParkID) {
-	c := &CorruptError{Segment: g.number(), Offset: -1, What: "a parked message was in a segment that is gone, and its copy is lost",
+	c := &CorruptError{Segment: g.number(), Offset: -1,
+		What:  "a parked message was in a segment that is gone, and its copy is lost",
 		Batch: federation.BatchName{Lane: id.Lane, Generation: id.Generation, First: id.Offset}}
-	s.logger.Error("parked message lost", "segment", g.number(), "lane", id.Lane, "first", id.Offset, "destination", id.Destination)
+	s.logger.Error("parked message lost", "segment", g.number(), "lane", id.Lane, "first", id.Offset,
+		"destination", id.Destination)
 	if len(s.corrupt) < maxCorrupt {
 		s.corrupt = append(s.corrupt, c)
 	}

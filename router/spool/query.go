@@ -8,11 +8,12 @@ import (
 	"cloudqueue/federation"
 )
 
-// What the spool knows is asked lane by lane where a lane asks: commits and readers wait for the spool's lock meanwhile, so no answer to
-// a lane takes a time that grows with the others. Extents, Marks and Parked walk everything, and are for listings.
+// What the spool knows is asked lane by lane where a lane asks: commits and readers wait for the spool's lock
+// meanwhile, so no answer to a lane takes a time that grows with the others. Extents, Marks and Parked walk everything,
+// and are for listings.
 
-// Extent says what of a lane and generation is stored and not forgotten. Bytes and batches are estimates where a part of a segment was
-// forgotten.
+// Extent says what of a lane and generation is stored and not forgotten. Bytes and batches are estimates where a part
+// of a segment was forgotten.
 type Extent struct {
 	Lane           federation.Lane
 	Generation     federation.Generation
@@ -48,7 +49,8 @@ func (s *Spool) ExtentsOf(lane federation.Lane) []Extent {
 	return list
 }
 
-// Highest is the highest offset of a lane and generation that was ever stored here, also when it is forgotten; 0 when there was none.
+// Highest is the highest offset of a lane and generation that was ever stored here, also when it is forgotten; 0 when
+// there was none.
 func (s *Spool) Highest(lane federation.Lane, gen federation.Generation) federation.Offset {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +60,8 @@ func (s *Spool) Highest(lane federation.Lane, gen federation.Generation) federat
 	return 0
 }
 
-// Missing gives the first offsets of a span that nothing holds; false when there are none. Of a lane that is scattered over a segment some
-// may be missing that Read alone finds.
+// Missing gives the first offsets of a span that nothing holds; false when there are none. Of a lane that is scattered
+// over a segment some may be missing that Read alone finds.
 func (s *Spool) Missing(lane federation.Lane, gen federation.Generation, span federation.Span) (federation.Span, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +82,8 @@ func (s *Spool) Missing(lane federation.Lane, gen federation.Generation, span fe
 	return federation.Span{}, false
 }
 
-// Mark gives the durable value of a mark. The caller may keep and change it. A mark that was submitted counts once its group is durable.
+// Mark gives the durable value of a mark. The caller may keep and change it. A mark that was submitted counts once its
+// group is durable.
 func (s *Spool) Mark(key federation.MarkKey) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +104,8 @@ func (s *Spool) Marks(kind federation.MarkKind) map[federation.MarkKey][]byte {
 	return found
 }
 
-// MarksOf gives the durable values of a lane's marks of a kind, of all generations and destinations. The caller may keep and change them.
+// MarksOf gives the durable values of a lane's marks of a kind, of all generations and destinations. The caller may
+// keep and change them.
 func (s *Spool) MarksOf(kind federation.MarkKind, lane federation.Lane) map[federation.MarkKey][]byte {
 	found := make(map[federation.MarkKey][]byte)
 	s.mu.Lock()

@@ -31,8 +31,8 @@ type Ticket struct{ s *submission }
 // Done is closed when the records are durable, or when the spool has ended before it knew.
 func (t *Ticket) Done() <-chan struct{} { return t.s.done }
 
-// Wait waits until the records are durable (nil). Other errors leave it unknown: the context's, or ErrClosed when the spool ended first.
-// What is known already counts more than a context that has ended.
+// Wait waits until the records are durable (nil). Other errors leave it unknown: the context's, or ErrClosed when the
+// spool ended first. What is known already counts more than a context that has ended.
 func (t *Ticket) Wait(ctx context.Context) error {
 	select {
 	case <-t.s.done:
@@ -62,8 +62,8 @@ func (q *queue) push(s *submission) {
 	}
 }
 
-// groupTarget is the bytes at which a group takes no further submission. Chosen: 4 MiB sync in about the time of their own write; more
-// delays the first of them.
+// groupTarget is the bytes at which a group takes no further submission. Chosen: 4 MiB sync in about the time of their
+// own write; more delays the first of them.
 const groupTarget = 4 << 20
 
 // take removes the submissions of the next group: at least one, and no more than groupTarget asks for.
@@ -97,11 +97,12 @@ func (q *queue) end(group []*submission, err error) {
 	}
 }
 
-// Submit queues records and returns before they are durable. Submissions become durable in the order of the calls; the records of one
-// stand in one group, so that a crash keeps all of them or none. Submit blocks only while MaxQueuedBytes are waiting, or one that came
-// before waits for room. The batches' bytes and the records' slices must not change any more. Errors: ErrFull and ErrLaneFull when a quota
-// refuses batches or parked messages (marks always have room), ErrClosed, ErrReadOnly, federation.ErrTooLarge, the context's, and one for
-// a record that no log may hold. After an error nothing was queued.
+// Submit queues records and returns before they are durable. Submissions become durable in the order of the calls; the
+// records of one stand in one group, so that a crash keeps all of them or none. Submit blocks only while MaxQueuedBytes
+// are waiting, or one that came before waits for room. The batches' bytes and the records' slices must not change any
+// more. Errors: ErrFull and ErrLaneFull when a quota refuses batches or parked messages (marks always have room),
+// ErrClosed, ErrReadOnly, federation.ErrTooLarge, the context's, and one for a record that no log may hold. After an
+// error nothing was queued.
 func (s *Spool) Submit(ctx context.Context, records ...Record) (*Ticket, error) {
 	sub, err := encodeRecords(records)
 	if err != nil {
@@ -110,8 +111,8 @@ func (s *Spool) Submit(ctx context.Context, records ...Record) (*Ticket, error) 
 	return s.enqueue(ctx, sub, true)
 }
 
-// Commit submits records and waits. nil: all of them are durable. After an error of Submit nothing was queued. Any other error means that
-// the outcome is unknown: the records stay queued and may still become durable.
+// Commit submits records and waits. nil: all of them are durable. After an error of Submit nothing was queued. Any
+// other error means that the outcome is unknown: the records stay queued and may still become durable.
 func (s *Spool) Commit(ctx context.Context, records ...Record) error {
 	t, err := s.Submit(ctx, records...)
 	if err != nil {

@@ -19,8 +19,9 @@ type Usage struct {
 	Parked   int    // messages
 	Segments int
 	Lanes    map[federation.Lane]uint64 // live batches
-	// Full tells that a submission was refused for want of room and would be again, or that there is no room for an eighth of a segment. Once it is
-	// false everything that was refused fits. A small batch may be taken while it is true.
+	// Full tells that a submission was refused for want of room and would be again, or that there is no room for an
+	// eighth of a segment. Once it is false everything that was refused fits. A small batch may be taken while it is
+	// true.
 	Full bool
 }
 
@@ -31,7 +32,8 @@ func (s *Spool) Usage() Usage {
 	s.look()
 	u := Usage{
 		Used: s.used, Quota: s.cfg.Quota, Reserve: s.cfg.Reserve, Free: s.free, Queued: s.queue.bytes,
-		Parked: s.state.parks.live, Segments: len(s.state.segments), Lanes: maps.Clone(s.state.index.bytes), Live: s.state.parks.bytes, Full: s.space.full,
+		Parked: s.state.parks.live, Segments: len(s.state.segments), Lanes: maps.Clone(s.state.index.bytes),
+		Live: s.state.parks.bytes, Full: s.space.full,
 	}
 	for _, n := range u.Lanes {
 		u.Live += n
@@ -45,8 +47,8 @@ type fullness struct {
 	refused uint64 // bytes of the largest submission that was refused since
 }
 
-// The room below which the spool is full, and that at which it is not any more, as shares of a segment. Chosen: an eighth is some batches; what
-// cleaning gives back, a segment and more, ends it at once, a few bytes do not.
+// The room below which the spool is full, and that at which it is not any more, as shares of a segment. Chosen: an
+// eighth is some batches; what cleaning gives back, a segment and more, ends it at once, a few bytes do not.
 const (
 	fullBelow    = 8
 	roomierAbove = 4
@@ -63,8 +65,8 @@ func (s *Spool) lookFull() {
 	}
 }
 
-// batchRoom is the bytes of batches that fit before the reserve, of the quota or of the store itself. What is queued counts, so that batches never
-// touch the reserve. (G12) Callers hold mu.
+// batchRoom is the bytes of batches that fit before the reserve, of the quota or of the store itself. What is queued
+// counts, so that batches never touch the reserve. (G12) Callers hold mu.
 func (s *Spool) batchRoom() uint64 { return min(s.quotaRoom(), s.diskRoom()) }
 
 func (s *Spool) quotaRoom() uint64 {
@@ -81,9 +83,9 @@ func (s *Spool) whyFull() error {
 	return &DiskFullError{Place: s.store.Place(), Kept: s.cfg.Reserve, Disk: s.total}
 }
 
-// Claim weighs records; fits then tells whether Submit would take them at that moment. nil: it would; else ErrFull or ErrLaneFull. A caller that was
-// refused asks until there is room for just that: a smaller submission may fit before. It may ask for hours: nothing of the records is kept. The
-// error is what Submit says of records that no log may hold.
+// Claim weighs records; fits then tells whether Submit would take them at that moment. nil: it would; else ErrFull or
+// ErrLaneFull. A caller that was refused asks until there is room for just that: a smaller submission may fit before.
+// It may ask for hours: nothing of the records is kept. The error is what Submit says of records that no log may hold.
 func (s *Spool) Claim(records ...Record) (fits func() error, err error) {
 	sub, err := encodeRecords(records)
 	if err != nil {
@@ -122,7 +124,8 @@ func (s *Spool) refuses(c *claim) error {
 	case c.bytes == 0:
 		return nil
 	case c.bytes > s.cfg.Quota-s.cfg.Reserve:
-		return fmt.Errorf("%d bytes, more than the quota of %d without its reserve of %d: %w", c.bytes, s.cfg.Quota, s.cfg.Reserve, federation.ErrTooLarge)
+		return fmt.Errorf("%d bytes, more than the quota of %d without its reserve of %d: %w", c.bytes, s.cfg.Quota,
+			s.cfg.Reserve, federation.ErrTooLarge)
 	case c.bytes > s.batchRoom():
 		return s.whyFull()
 	case c.parks > 0 && s.state.parks.live+s.queue.parks+c.parks > s.cfg.MaxParked:

@@ -10,10 +10,12 @@ import (
 	"cloudqueue/federation"
 )
 
-// Read gives the durable batch that holds from or, if none does, the next one after it. ErrNone: there is none. A *CorruptError: there should be one, and it cannot be served;
-// so does every later call until the span is passed by reading behind it. The batch belongs to the caller. Nothing is kept for the reader but the extents
-// of a segment: memory does not grow with the backlog.
-func (s *Spool) Read(ctx context.Context, lane federation.Lane, gen federation.Generation, from federation.Offset) (*federation.Batch, error) {
+// Read gives the durable batch that holds from or, if none does, the next one after it. ErrNone: there is none. A
+// *CorruptError: there should be one, and it cannot be served; so does every later call until the span is passed by
+// reading behind it. The batch belongs to the caller. Nothing is kept for the reader but the extents of a segment:
+// memory does not grow with the backlog.
+func (s *Spool) Read(ctx context.Context, lane federation.Lane, gen federation.Generation,
+	from federation.Offset) (*federation.Batch, error) {
 	key := laneKey{lane, gen}
 	for {
 		g, e, err := s.locate(ctx, key, from)
@@ -31,7 +33,8 @@ func (s *Spool) Read(ctx context.Context, lane federation.Lane, gen federation.G
 	}
 }
 
-// absent names what a segment held that somebody took away beneath the spool. It is not noted: it can be put back at any time.
+// absent names what a segment held that somebody took away beneath the spool. It is not noted: it can be put back at
+// any time.
 func (s *Spool) absent(g *segment, key laneKey, from federation.Offset) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +50,8 @@ func (s *Spool) absent(g *segment, key laneKey, from federation.Offset) error {
 	return (&CorruptError{Segment: g.number(), Offset: -1, What: "the segment is missing"}).of(key, missing)
 }
 
-// locate finds the first batch of the lane that ends at or after from. The segment is given also with an error that came from reading it.
+// locate finds the first batch of the lane that ends at or after from. The segment is given also with an error that
+// came from reading it.
 func (s *Spool) locate(ctx context.Context, key laneKey, from federation.Offset) (*segment, extent, error) {
 	var buf [4]segmentRun
 	for {
@@ -74,8 +78,10 @@ func (s *Spool) locate(ctx context.Context, key laneKey, from federation.Offset)
 	}
 }
 
-// first finds, in runs that overlap with the first one, the lowest batch that ends at or after from and begins within the first run; a nil segment when there is none.
-func (s *Spool) first(ctx context.Context, key laneKey, from federation.Offset, runs []segmentRun) (best *segment, e extent, err error) {
+// first finds, in runs that overlap with the first one, the lowest batch that ends at or after from and begins within
+// the first run; a nil segment when there is none.
+func (s *Spool) first(ctx context.Context, key laneKey, from federation.Offset,
+	runs []segmentRun) (best *segment, e extent, err error) {
 	for _, r := range runs {
 		found, err := s.find(ctx, r.segment, key, from)
 		if err != nil {
@@ -96,11 +102,13 @@ func (s *Spool) first(ctx context.Context, key laneKey, from federation.Offset, 
 
 // conflict is two batches of one name with different bytes.
 func (s *Spool) conflict(key laneKey, g *segment, e extent) error {
-	return s.noteCorrupt(&CorruptError{Segment: g.number(), Offset: int64(e.position), What: "two different batches have one name", Count: e.count,
+	return s.noteCorrupt(&CorruptError{Segment: g.number(), Offset: int64(e.position),
+		What: "two different batches have one name", Count: e.count,
 		Batch: federation.BatchName{Lane: key.lane, Generation: key.generation, First: e.first}})
 }
 
-// nothing is the answer when no batch stands at or after from: ErrNone, unless one should and what was lost may have held it.
+// nothing is the answer when no batch stands at or after from: ErrNone, unless one should and what was lost may have
+// held it.
 func (s *Spool) nothing(key laneKey, from federation.Offset) error {
 	s.mu.Lock()
 	l := s.state.index.lanes[key]
@@ -148,7 +156,8 @@ func (s *Spool) batch(ctx context.Context, g *segment, key laneKey, e extent) (*
 		err = fmt.Errorf("it is batch %s: %w", b.Header.Name(), federation.ErrCorrupt)
 	}
 	if errors.Is(err, federation.ErrCorrupt) {
-		return nil, s.noteCorrupt(&CorruptError{Segment: g.number(), Offset: int64(e.position), What: err.Error(), Batch: name, Count: e.count})
+		return nil, s.noteCorrupt(&CorruptError{Segment: g.number(), Offset: int64(e.position), What: err.Error(),
+			Batch: name, Count: e.count})
 	}
 	return b, err
 }
@@ -198,13 +207,16 @@ func (s *Spool) gone(g *segment) bool {
 // noteCorrupt says once, loudly, what reading found.
 func (s *Spool) noteCorrupt(c *CorruptError) error {
 	s.mu.Lock()
-	known := slices.ContainsFunc(s.corrupt, func(o *CorruptError) bool { return o.Segment == c.Segment && o.Offset == c.Offset })
+	known := slices.ContainsFunc(s.corrupt, func(o *CorruptError) bool {
+		return o.Segment == c.Segment && o.Offset == c.Offset
+	})
 	if !known && len(s.corrupt) < maxCorrupt {
 		s.corrupt = append(s.corrupt, c)
 	}
 	s.mu.Unlock()
 	if !known {
-		s.logger.Error("store corrupt", "segment", c.Segment, "offset", c.Offset, "lane", c.Batch.Lane, "first", c.Batch.First, "what", c.What)
+		s.logger.Error("store corrupt", "segment", c.Segment, "offset", c.Offset, "lane", c.Batch.Lane,
+			"first", c.Batch.First, "what", c.What)
 	}
 	return c
 }

@@ -7,7 +7,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// readFooter finds the footer from the end of a segment and reads its summary. Errors wrap federation.ErrCorrupt when there is none.
+// readFooter finds the footer from the end of a segment and reads its summary. Errors wrap federation.ErrCorrupt when
+// there is none.
 func readFooter(r Reader, h *segmentHeader) (*summary, error) {
 	size, err := r.Size()
 	if err != nil {
@@ -20,7 +21,8 @@ func readFooter(r Reader, h *segmentHeader) (*summary, error) {
 	if n, err := readFull(r, trailer, size-trailerSize); err != nil || n < trailerSize {
 		return nil, errOr(err, "no trailer")
 	}
-	if string(trailer[12:]) != trailerMagic || binary.LittleEndian.Uint32(trailer[8:]) != salted(h.salt, size-trailerSize, trailer[:8]) {
+	if string(trailer[12:]) != trailerMagic || binary.LittleEndian.Uint32(trailer[8:]) != salted(h.salt,
+		size-trailerSize, trailer[:8]) {
 		return nil, fmt.Errorf("no trailer: %w", federation.ErrCorrupt)
 	}
 	length, summaryLength := int64(binary.LittleEndian.Uint32(trailer)), int64(binary.LittleEndian.Uint32(trailer[4:]))

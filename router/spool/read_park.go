@@ -34,7 +34,8 @@ func (s *Spool) readParked(ctx context.Context, at parkedAt, id ParkID) (ParkRec
 	}
 	p, lsn, err := parsePark(payload)
 	if err != nil || p.ID() != id || lsn != at.lsn {
-		return ParkRecord{}, s.noteCorrupt(&CorruptError{Segment: at.segment.number(), Offset: int64(at.place.position), What: "a parked message is bad",
+		return ParkRecord{}, s.noteCorrupt(&CorruptError{Segment: at.segment.number(), Offset: int64(at.place.position),
+			What:  "a parked message is bad",
 			Batch: federation.BatchName{Lane: id.Lane, Generation: id.Generation, First: id.Offset}})
 	}
 	return p, nil

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// maxOpenReaders bounds the segments that are open for reading and idle. Chosen: one per lane that reads a backlog, and few file handles.
+// maxOpenReaders bounds the segments that are open for reading and idle. Chosen: one per lane that reads a backlog, and
+// few file handles.
 const maxOpenReaders = 64
 
 // readers keeps segments open between reads. The least recently used idle one is closed first.

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// MaxMarkValue is the bytes of a mark's value. Chosen: three times the longest that a format allows, a LANE mark of 1,024 members
-	// (81 KiB); a lower limit than that one would refuse marks that must be written.
+	// MaxMarkValue is the bytes of a mark's value. Chosen: three times the longest that a format allows, a LANE mark of
+	// 1,024 members (81 KiB); a lower limit than that one would refuse marks that must be written.
 	MaxMarkValue = 256 << 10
 
 	maxReason = 63
@@ -17,8 +17,9 @@ const (
 	maxLong   = 4096 // bytes of errors and of what an audit says
 )
 
-// Payloads. "own LSN" is the LSN of the group in which the record was first written; of two that say different things about one key the
-// greater own LSN wins, wherever they stand. It is set when the group gets its LSN, and kept when the record is rewritten.
+// Payloads. "own LSN" is the LSN of the group in which the record was first written; of two that say different things
+// about one key the greater own LSN wins, wherever they stand. It is set when the group gets its LSN, and kept when the
+// record is rewritten.
 //
 //	BATCH   the batch's bytes (federation/batch_format.go)
 //	MARK    own LSN u64, key (federation.AppendMarkKey), value: u32 length + bytes, at most MaxMarkValue

@@ -10,7 +10,8 @@ import (
 // recordType is the type byte of a record.
 type recordType uint8
 
-// Types of records (design section 13). 2 COPY, 9 HANDED and 12 TIME are reserved for relays; 7 VOID and 8 LANE are marks.
+// Types of records (design section 13). 2 COPY, 9 HANDED and 12 TIME are reserved for relays; 7 VOID and 8 LANE are
+// marks.
 const (
 	typeBatch      recordType = 1
 	typeMark       recordType = 3
@@ -22,7 +23,8 @@ const (
 	typeAudit      recordType = 13
 )
 
-var recordNames = map[recordType]string{typeBatch: "BATCH", typeMark: "MARK", typeCheckpoint: "CHECKPOINT", typePark: "PARK",
+var recordNames = map[recordType]string{typeBatch: "BATCH", typeMark: "MARK", typeCheckpoint: "CHECKPOINT",
+	typePark:   "PARK",
 	typeUnpark: "UNPARK", typeRecovered: "RECOVERED", typeMoved: "MOVED", typeAudit: "AUDIT"}
 
 // String gives the record's name as it stands in the design, "RECORD_n" for an unknown one.
@@ -64,7 +66,8 @@ type rawRecord struct {
 	offset  int // of the record's head in the body
 }
 
-// splitRecords calls visit for each of n records of a body and checks that zeros alone follow. Errors wrap federation.ErrCorrupt; an error of visit ends it.
+// splitRecords calls visit for each of n records of a body and checks that zeros alone follow. Errors wrap
+// federation.ErrCorrupt; an error of visit ends it.
 func splitRecords(body []byte, n uint32, visit func(rawRecord) error) error {
 	at := 0
 	for range n {

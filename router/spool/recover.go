@@ -10,12 +10,12 @@ import (
 	"cloudqueue/federation"
 )
 
-// recovery finds out what a store holds. It reads the newest segments whole, back to the one with a complete CHECKPOINT, and of the older ones
-// their footers: its time does not depend on the backlog. It writes nothing.
+// recovery finds out what a store holds. It reads the newest segments whole, back to the one with a complete
+// CHECKPOINT, and of the older ones their footers: its time does not depend on the backlog. It writes nothing.
 //
-// One rule says which groups count: in the order of segments, LSNs are consecutive, and a group counts where it stands last. A segment that goes
-// on from an earlier one begins with the groups whose outcome was not known there, so whatever the earlier one holds at or above that LSN is
-// a copy, or was cut by an opening in between.
+// One rule says which groups count: in the order of segments, LSNs are consecutive, and a group counts where it stands
+// last. A segment that goes on from an earlier one begins with the groups whose outcome was not known there, so
+// whatever the earlier one holds at or above that LSN is a copy, or was cut by an opening in between.
 type recovery struct {
 	store    Segments
 	identity Identity
@@ -56,10 +56,12 @@ type heldGroup struct {
 	position int64 // of the body
 }
 
-// run does everything. Afterwards state is what the store holds up to the last group that something says was durable, and held is what follows.
+// run does everything. Afterwards state is what the store holds up to the last group that something says was durable,
+// and held is what follows.
 func (r *recovery) run(ctx context.Context) error {
 	r.state, r.moved = newState(), make(map[uint64]bool)
-	for _, step := range []func(context.Context) error{r.readHeaders, r.scanNewest, r.heldMoved, r.checkChain, r.readOlder} {
+	for _, step := range []func(context.Context) error{r.readHeaders, r.scanNewest, r.heldMoved, r.checkChain,
+		r.readOlder} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -128,9 +130,12 @@ func (r *recovery) scanNewest(ctx context.Context) error {
 	return nil
 }
 
-// badHeader regards a segment as corrupt unless it was only being opened ahead: it holds nothing, and nobody says that it held groups.
+// badHeader regards a segment as corrupt unless it was only being opened ahead: it holds nothing, and nobody says that
+// it held groups.
 func (r *recovery) badHeader(f *foundSegment) error {
-	named := slices.ContainsFunc(r.found, func(o *foundSegment) bool { return o.bad == "" && o.number > f.number && o.header.previous == f.number })
+	named := slices.ContainsFunc(r.found, func(o *foundSegment) bool {
+		return o.bad == "" && o.number > f.number && o.header.previous == f.number
+	})
 	if f.blank && !named {
 		r.leftovers = append(r.leftovers, f.number)
 		return nil
@@ -138,9 +143,11 @@ func (r *recovery) badHeader(f *foundSegment) error {
 	return r.corrupt(&CorruptError{Segment: f.number, What: f.bad, Marks: true})
 }
 
-// corrupt notes what is not as it was written. Where marks may be lost it is an error, unless an admin has abandoned the stretch.
+// corrupt notes what is not as it was written. Where marks may be lost it is an error, unless an admin has abandoned
+// the stretch.
 func (r *recovery) corrupt(c *CorruptError) error {
-	r.logger.Error("store corrupt", "segment", c.Segment, "offset", c.Offset, "first", c.LSN, "last", c.Last, "what", c.What, "marks", c.Marks, "accepted", r.accept)
+	r.logger.Error("store corrupt", "segment", c.Segment, "offset", c.Offset, "first", c.LSN, "last", c.Last,
+		"what", c.What, "marks", c.Marks, "accepted", r.accept)
 	switch {
 	case r.accept:
 	case c.Marks:
@@ -165,7 +172,8 @@ func (r *recovery) checkChain(context.Context) error {
 			return err
 		}
 		if next != 0 && f.first > next {
-			err := r.corrupt(&CorruptError{Segment: f.number, Offset: segmentHeaderSize, LSN: next, Last: f.first - 1, What: "the groups before this segment are missing", Marks: true})
+			err := r.corrupt(&CorruptError{Segment: f.number, Offset: segmentHeaderSize, LSN: next, Last: f.first - 1,
+				What: "the groups before this segment are missing", Marks: true})
 			if err != nil {
 				return err
 			}
@@ -187,15 +195,18 @@ func (r *recovery) checkChain(context.Context) error {
 	return nil
 }
 
-// checkEnding decides at the first bad group, which should have LSN x: corrupt when anything behind it says that x was durable, else the end of the log.
+// checkEnding decides at the first bad group, which should have LSN x: corrupt when anything behind it says that x was
+// durable, else the end of the log.
 func (r *recovery) checkEnding(f *foundSegment, x federation.LSN) error {
 	if f.ending.claimed < x || f.limit != 0 && x >= f.limit {
 		return nil
 	}
-	return r.corrupt(&CorruptError{Segment: f.number, Offset: f.ending.end, LSN: x, Last: f.ending.claimed, What: "a group that was durable is bad", Marks: true})
+	return r.corrupt(&CorruptError{Segment: f.number, Offset: f.ending.end, LSN: x, Last: f.ending.claimed,
+		What: "a group that was durable is bad", Marks: true})
 }
 
-// checkPrevious finds a lost newest segment: the one that was opened ahead after it, and holds no group, still names it.
+// checkPrevious finds a lost newest segment: the one that was opened ahead after it, and holds no group, still names
+// it.
 func (r *recovery) checkPrevious(f *foundSegment, later []*foundSegment) error {
 	p := f.header.previous
 	superseded := slices.ContainsFunc(later, func(o *foundSegment) bool { return o.first != 0 })

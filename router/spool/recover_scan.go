@@ -70,8 +70,10 @@ func (r *recovery) gathering() *gathering {
 	}
 }
 
-// groups takes every group below the limit. It keeps back those that nothing yet says were durable, and returns what is left of them at the end.
-func (r *recovery) groups(ctx context.Context, f *foundSegment, s *scanner, t *gathering) (held []heldGroup, err error) {
+// groups takes every group below the limit. It keeps back those that nothing yet says were durable, and returns what is
+// left of them at the end.
+func (r *recovery) groups(ctx context.Context, f *foundSegment, s *scanner,
+	t *gathering) (held []heldGroup, err error) {
 	var spare []byte // of the body released last: a whole segment passes through a few buffers
 	release := func() error {
 		for len(held) > 0 && held[0].lsn <= r.durable {
@@ -121,7 +123,8 @@ func (r *recovery) groups(ctx context.Context, f *foundSegment, s *scanner, t *g
 	}
 }
 
-// heldMoved looks for MOVED in the groups at the end of the log: it was durable, if nothing says so, before the segment went.
+// heldMoved looks for MOVED in the groups at the end of the log: it was durable, if nothing says so, before the segment
+// went.
 func (r *recovery) heldMoved(context.Context) error {
 	for _, g := range r.held {
 		err := splitRecords(g.body, g.records, func(rec rawRecord) error {
@@ -168,8 +171,8 @@ func (r *recovery) readOlder(ctx context.Context) error {
 	return nil
 }
 
-// missing keeps the table's line of a segment that is not there, unless an admin abandons it: every later opening tells of the loss, or finds
-// the segment where it was put back.
+// missing keeps the table's line of a segment that is not there, unless an admin abandons it: every later opening tells
+// of the loss, or finds the segment where it was put back.
 func (r *recovery) missing(entry tableEntry) {
 	if entry.accepted {
 		return
@@ -177,12 +180,14 @@ func (r *recovery) missing(entry tableEntry) {
 	if !r.accept {
 		r.state.missing = append(r.state.missing, entry)
 	}
-	_ = r.corrupt(&CorruptError{Segment: entry.number, Offset: -1, Last: entry.last, What: "the segment is missing"}) // never an error without Marks
+	// never an error without Marks
+	_ = r.corrupt(&CorruptError{Segment: entry.number, Offset: -1, Last: entry.last, What: "the segment is missing"})
 }
 
 // readOld reads the index of one segment of the table.
 func (r *recovery) readOld(ctx context.Context, f *foundSegment, entry tableEntry) error {
-	g := &segment{header: f.header, size: f.size, valid: entry.valid, last: entry.last, limit: entry.last + 1, accepted: entry.accepted || r.accept}
+	g := &segment{header: f.header, size: f.size, valid: entry.valid, last: entry.last, limit: entry.last + 1,
+		accepted: entry.accepted || r.accept}
 	f.segment = g
 	if f.bad != "" {
 		g.header.number, g.broken = f.number, true
@@ -204,7 +209,8 @@ func (r *recovery) readOld(ctx context.Context, f *foundSegment, entry tableEntr
 		}
 		return r.scanOld(ctx, f, scan)
 	})
-	if err != nil && ctx.Err() == nil && !errors.Is(err, federation.ErrVersion) && !errors.Is(err, federation.ErrUnknownCritical) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, federation.ErrVersion) &&
+		!errors.Is(err, federation.ErrUnknownCritical) {
 		r.state.segments[f.number] = g
 		r.stretch(g, &CorruptError{Segment: f.number, Last: entry.last, What: err.Error()})
 		return nil
@@ -223,10 +229,12 @@ func (r *recovery) stretch(g *segment, c *CorruptError) {
 // scanOld indexes all good groups of an old segment, and notes the stretches between them.
 func (r *recovery) scanOld(ctx context.Context, f *foundSegment, s *scanner) error {
 	g := f.segment
-	t := &gathering{content: newContent(), marks: func(federation.MarkKey, mark) {}, audits: func(ownAudit) {}, moved: func([]uint64) {}}
+	t := &gathering{content: newContent(), marks: func(federation.MarkKey, mark) {}, audits: func(ownAudit) {},
+		moved: func([]uint64) {}}
 	if err := indexGroups(ctx, s, g.limit, t, func(e ending, last federation.LSN) {
 		if last < g.last {
-			bad := &CorruptError{Segment: f.number, Offset: e.end, LSN: last + 1, Last: g.last, What: "a group that was durable is bad"}
+			bad := &CorruptError{Segment: f.number, Offset: e.end, LSN: last + 1, Last: g.last,
+				What: "a group that was durable is bad"}
 			if last == 0 {
 				bad.LSN = 0 // the segment's first group is bad: nobody knows its LSN
 			}
@@ -243,9 +251,10 @@ func (r *recovery) scanOld(ctx context.Context, f *foundSegment, s *scanner) err
 	return nil
 }
 
-// indexGroups takes every good group below limit (0: every one). At each place where none follows it calls stopped with what was found behind it, and
-// with the LSN of the last group before it, and goes on at the next good one.
-func indexGroups(ctx context.Context, s *scanner, limit federation.LSN, t *gathering, stopped func(ending, federation.LSN)) error {
+// indexGroups takes every good group below limit (0: every one). At each place where none follows it calls stopped with
+// what was found behind it, and with the LSN of the last group before it, and goes on at the next good one.
+func indexGroups(ctx context.Context, s *scanner, limit federation.LSN, t *gathering,
+	stopped func(ending, federation.LSN)) error {
 	for {
 		g, err := s.next()
 		switch {

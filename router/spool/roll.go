@@ -19,7 +19,8 @@ func (s *Spool) roll(ctx context.Context) error {
 	return nil
 }
 
-// abandon leaves the active segment after a failed write or sync of n bytes. What was durable in it stays; the rest is written elsewhere.
+// abandon leaves the active segment after a failed write or sync of n bytes. What was durable in it stays; the rest is
+// written elsewhere.
 func (s *Spool) abandon(n int) {
 	o := s.active
 	s.active = nil
@@ -45,13 +46,15 @@ const (
 	maxSegmentParks   = 8 << 10
 )
 
-// full tells whether the next group goes to another segment. One whose CHECKPOINT is bigger than usual grows until that is half of it.
+// full tells whether the next group goes to another segment. One whose CHECKPOINT is bigger than usual grows until that
+// is half of it.
 func (s *Spool) full(o *openSegment) bool {
-	return o.valid >= max(s.cfg.SegmentSize, 2*o.head) || o.content.extents >= maxSegmentExtents || len(o.content.parks)+len(o.content.unparks) >= maxSegmentParks
+	return o.valid >= max(s.cfg.SegmentSize, 2*o.head) || o.content.extents >= maxSegmentExtents ||
+		len(o.content.parks)+len(o.content.unparks) >= maxSegmentParks
 }
 
-// layOutHead appends what begins a segment, behind the group that may stand elsewhere too: MOVED for what is dead by then, so that segments of marks alone
-// go as fast as they come, and a CHECKPOINT.
+// layOutHead appends what begins a segment, behind the group that may stand elsewhere too: MOVED for what is dead by
+// then, so that segments of marks alone go as fast as they come, and a CHECKPOINT.
 func (s *Spool) layOutHead(b *builder, lsn federation.LSN, pending *content) (*submission, error) {
 	numbers := s.dead()
 	moved, err := newSubmission()

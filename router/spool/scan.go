@@ -31,7 +31,8 @@ func newScanner(r Reader, h segmentHeader) (*scanner, error) {
 	return &scanner{header: h, data: chunks{r: r, size: size}, at: segmentHeaderSize}, err
 }
 
-// next gives the next good group. errStop when there is none: stop tells why. Other errors are the store's, or wrap federation.ErrVersion.
+// next gives the next good group. errStop when there is none: stop tells why. Other errors are the store's, or wrap
+// federation.ErrVersion.
 func (s *scanner) next() (scannedGroup, error) {
 	head, err := s.data.at(s.at, groupHeaderSize)
 	if err != nil {
@@ -84,7 +85,8 @@ type ending struct {
 	next    federation.LSN // the LSN of the group there; 0 when it is the footer
 }
 
-// lookBehind looks at what follows the last good group. A header alone is believed: it was written when what it claims was true, even if its body is torn.
+// lookBehind looks at what follows the last good group. A header alone is believed: it was written when what it claims
+// was true, even if its body is torn.
 func (s *scanner) lookBehind(ctx context.Context) (ending, error) {
 	e := ending{end: s.at}
 	dirty := false
@@ -117,8 +119,8 @@ func (s *scanner) lookBehind(ctx context.Context) (ending, error) {
 	return e, nil
 }
 
-// search looks for heads of groups and footers in b, which stands at position base. Most of a tail is neither, so their magic is looked at before
-// anything is parsed (BenchmarkScanOfASpoiledTail: a hundredth of the time).
+// search looks for heads of groups and footers in b, which stands at position base. Most of a tail is neither, so their
+// magic is looked at before anything is parsed (BenchmarkScanOfASpoiledTail: a hundredth of the time).
 func (s *scanner) search(b []byte, base int64, e *ending) {
 	for i := 0; i+len(groupMagic) <= len(b) && !e.footer; i += s.header.alignment {
 		position := base + int64(i)
@@ -146,9 +148,10 @@ func (s *scanner) found(e *ending, position int64, lsn, claimed federation.LSN) 
 // resumeAt goes on at a position that lookBehind has found.
 func (s *scanner) resumeAt(e ending) { s.at, s.last = e.resume, e.next-1 }
 
-// readHeader reads and checks the header of a segment of size bytes. bad tells why it cannot be used, and is empty when it can; blank, that the segment holds
-// nothing behind the place of its header.
-func readHeader(r io.ReaderAt, size int64, number uint64, identity Identity) (h segmentHeader, bad string, blank bool, err error) {
+// readHeader reads and checks the header of a segment of size bytes. bad tells why it cannot be used, and is empty when
+// it can; blank, that the segment holds nothing behind the place of its header.
+func readHeader(r io.ReaderAt, size int64, number uint64,
+	identity Identity) (h segmentHeader, bad string, blank bool, err error) {
 	data := chunks{r: r, size: size}
 	head, err := data.at(0, segmentHeaderSize)
 	if err != nil {
@@ -166,7 +169,8 @@ func readHeader(r io.ReaderAt, size int64, number uint64, identity Identity) (h 
 	case !identity.Owns(h.store):
 		return h, fmt.Sprintf("the segment belongs to store %s", h.store), false, nil
 	case h.epoch > identity.Epoch:
-		return h, fmt.Sprintf("the segment is of epoch %d, later than the store's %d", h.epoch, identity.Epoch), false, nil
+		return h, fmt.Sprintf("the segment is of epoch %d, later than the store's %d", h.epoch, identity.Epoch), false,
+			nil
 	}
 	return h, "", false, nil
 }

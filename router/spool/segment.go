@@ -6,7 +6,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// segment is one segment of the store, as the spool remembers it. Its index stays in the store (or, for the one that is written, in content).
+// segment is one segment of the store, as the spool remembers it. Its index stays in the store (or, for the one that is
+// written, in content).
 type segment struct {
 	header   segmentHeader
 	valid    int64          // bytes up to the end of the last group that counts

@@ -15,7 +15,8 @@ const (
 	minReaderVersion  = 1
 )
 
-// segmentHeader is the first 512 bytes of a segment. It is written, and made durable, when the segment is opened ahead; so it knows no LSN.
+// segmentHeader is the first 512 bytes of a segment. It is written, and made durable, when the segment is opened ahead;
+// so it knows no LSN.
 //
 //	off size field
 //	  0    4 magic "CQS1"
@@ -32,8 +33,8 @@ const (
 //	 76  432 zero
 //	508    4 CRC32C of bytes 0 to 507, seeded with salt 0 and position 0
 //
-// All integers are little endian. A reader that meets a bad header regards the whole segment as corrupt, unless the segment holds
-// nothing else and nothing refers to it.
+// All integers are little endian. A reader that meets a bad header regards the whole segment as corrupt, unless the
+// segment holds nothing else and nothing refers to it.
 type segmentHeader struct {
 	store     federation.StoreID
 	born      time.Time

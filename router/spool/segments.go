@@ -27,8 +27,8 @@ import (
 //     and every byte of it may be what was written, zero, or garbage;
 //   - what was never written reads as zeros or not at all.
 //
-// Claim, Create, Open, List, Remove, SetAside and Space may be called at once from several goroutines; a Writer by one at a time,
-// a Reader by many.
+// Claim, Create, Open, List, Remove, SetAside and Space may be called at once from several goroutines; a Writer by one
+// at a time, a Reader by many.
 type Segments interface {
 	// Identify reads the identity as it stands, without a claim. ErrNotInitialised when there is none.
 	Identify(ctx context.Context) (Identity, error)
@@ -38,7 +38,8 @@ type Segments interface {
 	Claim(ctx context.Context, now time.Time) (Identity, error)
 	// List gives all segments by number. Size may lag behind for the segment that is being written.
 	List(ctx context.Context) ([]SegmentInfo, error)
-	// Create makes an empty segment; its name is durable when Create returns nil. An error wraps fs.ErrExist when the number is taken.
+	// Create makes an empty segment; its name is durable when Create returns nil. An error wraps fs.ErrExist when the
+	// number is taken.
 	Create(ctx context.Context, number uint64) (Writer, error)
 	// Open reads a segment. An error wraps fs.ErrNotExist when there is none.
 	Open(ctx context.Context, number uint64) (Reader, error)
@@ -46,13 +47,15 @@ type Segments interface {
 	Remove(ctx context.Context, number uint64) error
 	// Space tells how many bytes can still be written, and how many there are in all.
 	Space(ctx context.Context) (free, total uint64, err error)
-	// SetAside takes n bytes of the store's space away for Claim and for what is written when there is no other space: before the store answers
-	// ErrNoSpace it gives them back and tries again by itself. Space does not count them as free. They stay set aside over openings. It does nothing
-	// when so many are set aside already; after an error any part of them may be.
+	// SetAside takes n bytes of the store's space away for Claim and for what is written when there is no other space:
+	// before the store answers ErrNoSpace it gives them back and tries again by itself. Space does not count them as
+	// free. They stay set aside over openings. It does nothing when so many are set aside already; after an error any
+	// part of them may be.
 	SetAside(ctx context.Context, n uint64) error
 	// Place names the store for people, so that they know which disk is meant: its folder.
 	Place() string
-	// Alignment is the unit in bytes to which groups are padded: 8 on localdir and memstore, 512 on hdfs. A power of two, 8 to 4096.
+	// Alignment is the unit in bytes to which groups are padded: 8 on localdir and memstore, 512 on hdfs. A power of
+	// two, 8 to 4096.
 	Alignment() int
 	// Close releases the claim. Writers and Readers that are still open fail from then on.
 	Close() error
@@ -77,8 +80,8 @@ type Writer interface {
 // Reader reads one segment.
 type Reader interface {
 	io.ReaderAt
-	// Size is the bytes that can be read at this moment; it grows while the segment is being written. An error: nobody knows; never is
-	// a segment empty because its store failed.
+	// Size is the bytes that can be read at this moment; it grows while the segment is being written. An error: nobody
+	// knows; never is a segment empty because its store failed.
 	Size() (int64, error)
 	Close() error
 }

@@ -56,9 +56,11 @@ type Spool struct {
 	buffer []byte
 }
 
-// Open claims the store, finds out what it holds, and writes, into a new segment, what decides once for all where the log ends. The spool owns the store from the call on,
-// and closes it when Open fails; an ErrNoSpace may be tried again with a store that is opened again. Other errors: ErrHeld, ErrNotInitialised, a *CorruptError
-// when marks may be lost, federation.ErrVersion or ErrUnknownCritical when a later version wrote the store. Nothing is written after Open before Run.
+// Open claims the store, finds out what it holds, and writes, into a new segment, what decides once for all where the
+// log ends. The spool owns the store from the call on, and closes it when Open fails; an ErrNoSpace may be tried again
+// with a store that is opened again. Other errors: ErrHeld, ErrNotInitialised, a *CorruptError when marks may be lost,
+// federation.ErrVersion or ErrUnknownCritical when a later version wrote the store. Nothing is written after Open
+// before Run.
 func Open(ctx context.Context, store Segments, cfg Config) (*Spool, error) {
 	s, err := open(ctx, store, cfg)
 	if err != nil {
@@ -79,7 +81,8 @@ func open(ctx context.Context, store Segments, cfg Config) (*Spool, error) {
 	if err := s.begin(ctx, r); err != nil {
 		return nil, fmt.Errorf("begin epoch %d: %w", identity.Epoch, err)
 	}
-	s.logger.Info("spool open", "store", identity.Store, "epoch", identity.Epoch, "last", s.state.last, "segments", len(s.state.segments), "rewritten", len(r.held), "corrupt", len(s.corrupt))
+	s.logger.Info("spool open", "store", identity.Store, "epoch", identity.Epoch, "last", s.state.last,
+		"segments", len(s.state.segments), "rewritten", len(r.held), "corrupt", len(s.corrupt))
 	s.sayWhenSmall()
 	return s, nil
 }
@@ -92,10 +95,12 @@ func (s *Spool) sayWhenSmall() {
 	}
 }
 
-// maxReadOnlyTries bounds how often OpenReadOnly begins again because a segment went away under it. Chosen: each try takes as long as a segment lives in the worst case.
+// maxReadOnlyTries bounds how often OpenReadOnly begins again because a segment went away under it. Chosen: each try
+// takes as long as a segment lives in the worst case.
 const maxReadOnlyTries = 10
 
-// OpenReadOnly finds out what a store holds, without a claim and without writing anything: a router may be running on it. Run, Submit and Commit give ErrReadOnly.
+// OpenReadOnly finds out what a store holds, without a claim and without writing anything: a router may be running on
+// it. Run, Submit and Commit give ErrReadOnly.
 func OpenReadOnly(ctx context.Context, store Segments, cfg Config) (*Spool, error) {
 	for try := 1; ; try++ {
 		s, err := openReadOnly(ctx, store, cfg)
@@ -142,7 +147,8 @@ func load(ctx context.Context, store Segments, cfg Config, identity Identity) (*
 	s := &Spool{
 		store: store, cfg: cfg, logger: cfg.Logger, identity: identity, extents: cache, readers: newReaders(store),
 		work: make(chan struct{}, 1), tidy: make(chan struct{}, 1), done: make(chan struct{}),
-		state: r.state, queue: newQueue(cfg.MaxQueuedBytes), corrupt: r.stretches, numbers: highest, garbage: r.leftovers, health: Health{Since: time.Now()},
+		state: r.state, queue: newQueue(cfg.MaxQueuedBytes), corrupt: r.stretches, numbers: highest,
+		garbage: r.leftovers, health: Health{Since: time.Now()},
 	}
 	s.free, s.total, err = store.Space(ctx)
 	for _, g := range s.state.inOrder() {
@@ -168,8 +174,8 @@ func (s *Spool) LastLSN() federation.LSN {
 	return s.state.last
 }
 
-// Forget is the promise never to ask again for offsets up to upTo. Forget is not durable: after a restart what is still stored shows again, until it is forgotten again.
-// Space comes back when a segment holds nothing else, or is cleaned.
+// Forget is the promise never to ask again for offsets up to upTo. Forget is not durable: after a restart what is still
+// stored shows again, until it is forgotten again. Space comes back when a segment holds nothing else, or is cleaned.
 func (s *Spool) Forget(lane federation.Lane, gen federation.Generation, upTo federation.Offset) {
 	s.mu.Lock()
 	emptied := s.state.index.forget(laneKey{lane, gen}, upTo)

@@ -10,7 +10,8 @@ import (
 	"cloudqueue/federation"
 )
 
-// state is what the log says, up to its last group that counts. Recovery makes it, the writer moves it on; Spool.mu guards it.
+// state is what the log says, up to its last group that counts. Recovery makes it, the writer moves it on; Spool.mu
+// guards it.
 type state struct {
 	marks    markTable
 	index    *index
@@ -30,7 +31,9 @@ func newState() *state {
 
 // inOrder gives the segments by number.
 func (s *state) inOrder() []*segment {
-	return slices.SortedFunc(maps.Values(s.segments), func(a, b *segment) int { return cmp.Compare(a.number(), b.number()) })
+	return slices.SortedFunc(maps.Values(s.segments), func(a, b *segment) int {
+		return cmp.Compare(a.number(), b.number())
+	})
 }
 
 // uncleanable is why a segment that should be cleaned was not, the last time that was tried; nil when there is none.
@@ -108,7 +111,8 @@ type gathering struct {
 	parts   []*checkpoint // of the newest checkpoint, in order
 }
 
-// group takes all records of a group whose body stands at position. Errors wrap federation.ErrCorrupt, ErrVersion or ErrUnknownCritical.
+// group takes all records of a group whose body stands at position. Errors wrap federation.ErrCorrupt, ErrVersion or
+// ErrUnknownCritical.
 func (t *gathering) group(h groupHeader, body []byte, position int64) error {
 	t.content.addGroup(h.lsn)
 	return splitRecords(body, h.records, func(r rawRecord) error {
@@ -195,7 +199,8 @@ func (t *gathering) batch(payload []byte, at place) error {
 	return nil
 }
 
-// complete gives the checkpoint, all parts in one, when all of them are there and it misses no mark of its segment; nil otherwise.
+// complete gives the checkpoint, all parts in one, when all of them are there and it misses no mark of its segment; nil
+// otherwise.
 func (t *gathering) complete() *checkpoint {
 	if len(t.parts) == 0 || len(t.parts) != int(t.parts[0].parts) || t.parts[0].asOf+1 < t.content.first {
 		return nil

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Run writes what is submitted and keeps the segments in order, until Close has let it write everything (nil), its context ends, or another process has claimed
-// the store (ErrFenced). It is called once. When it returns, tickets that are still open end with ErrClosed: their records are unknown.
+// Run writes what is submitted and keeps the segments in order, until Close has let it write everything (nil), its
+// context ends, or another process has claimed the store (ErrFenced). It is called once. When it returns, tickets that
+// are still open end with ErrClosed: their records are unknown.
 func (s *Spool) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -37,7 +38,8 @@ func (s *Spool) start(cancel context.CancelFunc) error {
 	return nil
 }
 
-// writeAll is the writer: one group syncs while the next collects in the queue; when the store is idle a submission is written at once.
+// writeAll is the writer: one group syncs while the next collects in the queue; when the store is idle a submission is
+// written at once.
 func (s *Spool) writeAll(ctx context.Context) error {
 	for {
 		group, err := s.nextGroup(ctx)
@@ -78,14 +80,16 @@ func (s *Spool) nextGroup(ctx context.Context) ([]*submission, error) {
 	}
 }
 
-// write makes a group durable, however often the store fails: the same records with the same LSN go to a new segment until it says nil. An error is final.
+// write makes a group durable, however often the store fails: the same records with the same LSN go to a new segment
+// until it says nil. An error is final.
 func (s *Spool) write(ctx context.Context, group []*submission) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
 		err := s.tryWrite(ctx, group)
 		switch {
 		case err == nil && attempt > 1:
-			s.logger.Info("store well again", "epoch", s.identity.Epoch, "attempts", attempt, "after", time.Since(began))
+			s.logger.Info("store well again", "epoch", s.identity.Epoch, "attempts", attempt,
+				"after", time.Since(began))
 			return nil
 		case err == nil:
 			return nil
@@ -126,11 +130,14 @@ func (s *Spool) tryWrite(ctx context.Context, group []*submission) error {
 		return err
 	}
 	s.publish(o, pending, int64(len(b.buf)), group, own)
-	_ = s.refreshSpace(ctx) // batches stop before they eat what was set aside for marks, when somebody else fills the disk; the keeper says what is wrong
+	// batches stop before they eat what was set aside for marks, when somebody else fills the disk; the keeper says
+	// what is wrong
+	_ = s.refreshSpace(ctx)
 	return nil
 }
 
-// maxKeptBuffer is the bytes of the write buffer that stay between groups. Chosen: twice groupTarget; greater groups are rare.
+// maxKeptBuffer is the bytes of the write buffer that stay between groups. Chosen: twice groupTarget; greater groups
+// are rare.
 const maxKeptBuffer = 2 * groupTarget
 
 func (s *Spool) keepBuffer(b []byte) {

@@ -36,8 +36,8 @@ type claim struct {
 
 var _ spool.Segments = (*Dir)(nil)
 
-// Open opens the store in dir; it takes and changes nothing. The error wraps spool.ErrNotInitialised when there is no store,
-// federation.ErrCorrupt or federation.ErrVersion when its identity cannot be read.
+// Open opens the store in dir; it takes and changes nothing. The error wraps spool.ErrNotInitialised when there is no
+// store, federation.ErrCorrupt or federation.ErrVersion when its identity cannot be read.
 func Open(dir string) (*Dir, error) { return OpenFiles(osFiles{dir}) }
 
 // OpenFiles is Open on a directory of any kind.
@@ -57,8 +57,8 @@ func (d *Dir) Identify(ctx context.Context) (spool.Identity, error) {
 }
 
 // Claim takes the directory for this process and raises the epoch, durably, before anything else is read. Errors wrap
-// spool.ErrHeld or spool.ErrNotInitialised where they say so; after any error the store is not claimed, and the epoch may have
-// been raised.
+// spool.ErrHeld or spool.ErrNotInitialised where they say so; after any error the store is not claimed, and the epoch
+// may have been raised.
 func (d *Dir) Claim(ctx context.Context, now time.Time) (spool.Identity, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -100,14 +100,15 @@ func raiseEpoch(files Files, now time.Time) (spool.Identity, FileID, error) {
 var (
 	// ErrNotClaimed is the answer of Create and Remove before Claim.
 	ErrNotClaimed = errors.New("the store is not claimed")
-	// ErrReplaced tells that the directory is not the one that was claimed: it was moved away, or STORE was written by somebody
-	// else although this process holds the lock (which is on the directory that was moved). It is a spool.ErrFenced.
+	// ErrReplaced tells that the directory is not the one that was claimed: it was moved away, or STORE was written by
+	// somebody else although this process holds the lock (which is on the directory that was moved). It is a
+	// spool.ErrFenced.
 	ErrReplaced = fmt.Errorf("the directory was replaced while it was in use: %w", spool.ErrFenced)
 	errClosed   = fmt.Errorf("the store was closed: %w", fs.ErrClosed)
 )
 
-// checkOurs finds out whether the path still leads to the directory that Claim took. The file's identity tells a copy, however
-// good; its bytes tell one that was written over.
+// checkOurs finds out whether the path still leads to the directory that Claim took. The file's identity tells a copy,
+// however good; its bytes tell one that was written over.
 func (d *Dir) checkOurs() error {
 	if d.closed.Load() {
 		return errClosed
@@ -124,7 +125,8 @@ func (d *Dir) checkOurs() error {
 		return err
 	}
 	if info.ID != ours.file || !bytes.Equal(encode(id), encode(ours.id)) {
-		return fmt.Errorf("%s: %w: stop this router, see what was put there, and start it again", d.files.Path(), ErrReplaced)
+		return fmt.Errorf("%s: %w: stop this router, see what was put there, and start it again", d.files.Path(),
+			ErrReplaced)
 	}
 	return nil
 }

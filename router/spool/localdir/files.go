@@ -9,8 +9,9 @@ import (
 // (osfiles.go) and crashdisk, a disk in memory that can crash at every operation.
 //
 // Nothing is durable before a Sync: the bytes of a file before File.Sync, its name, a rename and a removal before
-// Files.Sync. An error of Create, Rename, Remove or a Sync means "unknown": the operation may have happened. After a failed
-// Sync the kernel may have dropped the bytes and may answer the next Sync with success, so nobody syncs such a file again.
+// Files.Sync. An error of Create, Rename, Remove or a Sync means "unknown": the operation may have happened. After a
+// failed Sync the kernel may have dropped the bytes and may answer the next Sync with success, so nobody syncs such a
+// file again.
 //
 // Methods may be called from several goroutines at once; one File has one user.
 type Files interface {
@@ -50,7 +51,8 @@ type FileID struct{ Device, Inode uint64 }
 // File is written from its beginning to its end, once.
 type File interface {
 	io.WriteCloser
-	// Allocate makes a file that was not written take n bytes of the disk: a file of that size, with any content. An error leaves any part of them.
+	// Allocate makes a file that was not written take n bytes of the disk: a file of that size, with any content. An
+	// error leaves any part of them.
 	Allocate(n int64) error
 	// Sync makes the bytes written so far durable. After an error nothing is known of them, and never will be.
 	Sync() error

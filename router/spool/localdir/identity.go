@@ -17,8 +17,8 @@ import (
 	"cloudqueue/router/spool"
 )
 
-// The file STORE is the identity of a store and its epoch. It is text, because the one who needs it may have nothing but a
-// shell. Lines end with one newline and stand in this order:
+// The file STORE is the identity of a store and its epoch. It is text, because the one who needs it may have nothing
+// but a shell. Lines end with one newline and stand in this order:
 //
 //	cloudqueue store 1                        magic and version
 //	site ams                                  whose store it is: 1 to 63 of [a-z0-9-], for ever
@@ -29,9 +29,9 @@ import (
 //	former 09ab…                              (0 to 64 times) an id that the store had before `spool new-id`, oldest first
 //	crc32c 89abcdef                           CRC-32C of all bytes before this line, 8 hexadecimal digits
 //
-// A reader refuses a file that differs from this in any byte: the store is not opened, and nothing is written. It is replaced
-// whole, by a rename of STORE.tmp, so that a crash leaves the old or the new one (design section 5). A later version has
-// another first line. How it is written again from the segments' headers stands in docs/formats-spool.md.
+// A reader refuses a file that differs from this in any byte: the store is not opened, and nothing is written. It is
+// replaced whole, by a rename of STORE.tmp, so that a crash leaves the old or the new one (design section 5). A later
+// version has another first line. How it is written again from the segments' headers stands in docs/formats-spool.md.
 const (
 	storeName     = "STORE"
 	temporaryName = "STORE.tmp"
@@ -40,8 +40,8 @@ const (
 	maxStoreFile  = 4096 // 64 former ids and the rest are 2,900 bytes
 )
 
-// ErrIdentity tells that the file STORE of a store is missing, cut or changed; what the segments hold may be whole. The error
-// wraps federation.ErrCorrupt too.
+// ErrIdentity tells that the file STORE of a store is missing, cut or changed; what the segments hold may be whole. The
+// error wraps federation.ErrCorrupt too.
 var ErrIdentity = errors.New("who the store is cannot be read")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -49,7 +49,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // encode gives the bytes of STORE.
 func encode(id spool.Identity) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\nsite %s\nfederation %s\nid %s\nborn %d\nepoch %d\n", firstLine, id.Home.Site, id.Home.Federation, id.Store, id.Born.UnixMilli(), id.Epoch)
+	fmt.Fprintf(&b, "%s\nsite %s\nfederation %s\nid %s\nborn %d\nepoch %d\n", firstLine, id.Home.Site,
+		id.Home.Federation, id.Store, id.Born.UnixMilli(), id.Epoch)
 	for _, former := range id.Former {
 		fmt.Fprintf(&b, "former %s\n", former)
 	}
@@ -57,7 +58,8 @@ func encode(id spool.Identity) []byte {
 	return b.Bytes()
 }
 
-// parseIdentity reads what encode gives, and nothing else. Its errors wrap federation.ErrVersion or federation.ErrCorrupt.
+// parseIdentity reads what encode gives, and nothing else. Its errors wrap federation.ErrVersion or
+// federation.ErrCorrupt.
 func parseIdentity(b []byte) (spool.Identity, error) {
 	head, _, _ := strings.Cut(string(b), "\n")
 	if head != firstLine && strings.HasPrefix(head, "cloudqueue store ") {
@@ -132,7 +134,8 @@ func readIdentity(files Files) (spool.Identity, error) {
 		return spool.Identity{}, fmt.Errorf("%s/%s: %w", files.Path(), storeName, err)
 	}
 	if err != nil {
-		return spool.Identity{}, fmt.Errorf("%s/%s: %w: %w; nothing was touched", files.Path(), storeName, ErrIdentity, err)
+		return spool.Identity{}, fmt.Errorf("%s/%s: %w: %w; nothing was touched", files.Path(), storeName, ErrIdentity,
+			err)
 	}
 	return id, nil
 }

@@ -14,9 +14,9 @@ import (
 	"cloudqueue/router/spool"
 )
 
-// Init makes the store of a site in dir: it mints the store id, and now is its birth. It creates the directory when there is none, and
-// refuses one that holds anything (lost+found and the remains of an Init that did not finish do not count). An error leaves
-// no store, or a whole one.
+// Init makes the store of a site in dir: it mints the store id, and now is its birth. It creates the directory when
+// there is none, and refuses one that holds anything (lost+found and the remains of an Init that did not finish do not
+// count). An error leaves no store, or a whole one.
 func Init(dir string, home spool.Home, now time.Time) (spool.Identity, error) {
 	if err := makeDirectory(dir); err != nil {
 		return spool.Identity{}, fmt.Errorf("make %s: %w", dir, err)
@@ -69,7 +69,8 @@ func lock(files Files) (func() error, error) {
 	unlock, err := files.Lock()
 	switch {
 	case errors.Is(err, ErrLocked):
-		return nil, fmt.Errorf("%s: %w: another router or spool command uses it; end that one first", files.Path(), spool.ErrHeld)
+		return nil, fmt.Errorf("%s: %w: another router or spool command uses it; end that one first", files.Path(),
+			spool.ErrHeld)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, notInitialised(files, "no such directory")
 	}
@@ -86,11 +87,14 @@ func refuseUsed(files Files) error {
 	if err != nil {
 		return err
 	}
-	names := slices.DeleteFunc(namesOf(infos), func(name string) bool { return name == "lost+found" || name == temporaryName })
+	names := slices.DeleteFunc(namesOf(infos), func(name string) bool {
+		return name == "lost+found" || name == temporaryName
+	})
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: %w (%s and %d more): a new store needs an empty directory", files.Path(), ErrNotEmpty, names[0], len(names)-1)
+	return fmt.Errorf("%s: %w (%s and %d more): a new store needs an empty directory", files.Path(), ErrNotEmpty,
+		names[0], len(names)-1)
 }
 
 func namesOf(infos []FileInfo) []string {
@@ -129,7 +133,8 @@ func NewIDFiles(files Files, now time.Time) (Renamed, error) {
 			return err
 		}
 		if len(id.Former) == maxFormer {
-			return fmt.Errorf("%s: this store had %d ids already: begin an empty one with spool init", files.Path(), maxFormer)
+			return fmt.Errorf("%s: this store had %d ids already: begin an empty one with spool init", files.Path(),
+				maxFormer)
 		}
 		ids = Renamed{Old: id.Store, New: newStoreID()}
 		id.Former = append(id.Former, id.Store)
@@ -139,7 +144,8 @@ func NewIDFiles(files Files, now time.Time) (Renamed, error) {
 	return ids, err
 }
 
-// later is now, or the moment after born when the clock stands before it: of two stores, peers believe the one born later.
+// later is now, or the moment after born when the clock stands before it: of two stores, peers believe the one born
+// later.
 func later(born, now time.Time) time.Time {
 	if now.After(born) {
 		return now

@@ -9,10 +9,10 @@ import (
 	"cloudqueue/router/spool"
 )
 
-// The file RESERVE holds space of the disk, and nothing else: nobody reads its bytes. Where the disk has no other space it is removed, and what
-// was refused is done: a claim, a segment's name, a group. So a router can be started on a full disk, and what drains goes on. The spool says how
-// much it is, and has it made when there is twice as much space. A crash may leave it short, or back: it is a reserve of another size then, and
-// made anew.
+// The file RESERVE holds space of the disk, and nothing else: nobody reads its bytes. Where the disk has no other space
+// it is removed, and what was refused is done: a claim, a segment's name, a group. So a router can be started on a full
+// disk, and what drains goes on. The spool says how much it is, and has it made when there is twice as much space. A
+// crash may leave it short, or back: it is a reserve of another size then, and made anew.
 const reserveName = "RESERVE"
 
 // SetAside makes RESERVE hold n bytes, unless it does.
@@ -50,7 +50,8 @@ func (d *Dir) makeReserve(n uint64) error {
 	return d.files.Sync()
 }
 
-// withReserve does something, and once more with the reserve's space when the disk has none. do begins from the start each time.
+// withReserve does something, and once more with the reserve's space when the disk has none. do begins from the start
+// each time.
 func withReserve(files Files, do func() error) error {
 	err := do()
 	if !errors.Is(noSpace(err), spool.ErrNoSpace) || !giveBack(files) {
@@ -59,8 +60,8 @@ func withReserve(files Files, do func() error) error {
 	return do()
 }
 
-// giveBack removes RESERVE; false: there was none. The directory is synced because some file systems reuse blocks only after that; whether it
-// succeeds, who tries again finds out.
+// giveBack removes RESERVE; false: there was none. The directory is synced because some file systems reuse blocks only
+// after that; whether it succeeds, who tries again finds out.
 func giveBack(files Files) bool {
 	if err := files.Remove(reserveName); err != nil {
 		return false

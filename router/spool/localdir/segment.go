@@ -9,8 +9,8 @@ import (
 	"cloudqueue/router/spool"
 )
 
-// Create makes a segment with a durable name. The error wraps ErrReplaced or ErrNotClaimed where it should, fs.ErrExist when
-// the number is taken. After any other error the segment may exist, empty: the number is not used again.
+// Create makes a segment with a durable name. The error wraps ErrReplaced or ErrNotClaimed where it should, fs.ErrExist
+// when the number is taken. After any other error the segment may exist, empty: the number is not used again.
 func (d *Dir) Create(ctx context.Context, number uint64) (spool.Writer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -29,7 +29,8 @@ func (d *Dir) Create(ctx context.Context, number uint64) (spool.Writer, error) {
 	}
 	if err := d.files.Sync(); err != nil {
 		// Best effort: whatever comes of the removal, the caller hears of the first error and leaves the number alone.
-		return nil, fmt.Errorf("create segment %d: make its name durable: %w", number, noSpace(errors.Join(err, f.Close(), d.files.Remove(name))))
+		return nil, fmt.Errorf("create segment %d: make its name durable: %w", number,
+			noSpace(errors.Join(err, f.Close(), d.files.Remove(name))))
 	}
 	return &writer{dir: d, file: f, number: number}, nil
 }
@@ -62,8 +63,8 @@ func (r reader) ReadAt(p []byte, off int64) (int, error) {
 	return r.Source.ReadAt(p, off)
 }
 
-// Remove takes a segment away, durably; one that is not there is removed already, as far as the directory's sync says so.
-// After an error the segment may be there or not.
+// Remove takes a segment away, durably; one that is not there is removed already, as far as the directory's sync says
+// so. After an error the segment may be there or not.
 func (d *Dir) Remove(ctx context.Context, number uint64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -81,7 +82,8 @@ func (d *Dir) Remove(ctx context.Context, number uint64) error {
 }
 
 // writer is a segment that is being written, by one goroutine. Its first error is its last word: after a failed write
-// nobody knows what the file holds, and after a failed fsync Linux marks the lost pages clean and lets the next fsync succeed.
+// nobody knows what the file holds, and after a failed fsync Linux marks the lost pages clean and lets the next fsync
+// succeed.
 type writer struct {
 	dir    *Dir
 	file   File
@@ -89,7 +91,8 @@ type writer struct {
 	failed error
 }
 
-// Write goes on behind what fitted when the disk has no space and the reserve has: a short write for want of space is no failure of the disk.
+// Write goes on behind what fitted when the disk has no space and the reserve has: a short write for want of space is
+// no failure of the disk.
 func (w *writer) Write(p []byte) (n int, err error) {
 	if err := w.broken(); err != nil {
 		return 0, err
@@ -102,7 +105,8 @@ func (w *writer) Write(p []byte) (n int, err error) {
 	return n, w.poison("write", err)
 }
 
-// Sync makes everything written so far durable. The kernel's call cannot be interrupted: the context counts only before it.
+// Sync makes everything written so far durable. The kernel's call cannot be interrupted: the context counts only before
+// it.
 func (w *writer) Sync(ctx context.Context) error {
 	if err := w.broken(); err != nil {
 		return err

@@ -24,11 +24,13 @@ func (d *Disk) DieAt(n int) {
 	d.dieAt = n
 }
 
-// sector is the unit in which States loses bytes in the middle of what is not durable. Chosen: smaller than a real one (512), so that one group has several.
+// sector is the unit in which States loses bytes in the middle of what is not durable. Chosen: smaller than a real one
+// (512), so that one group has several.
 const sector = 64
 
-// States lists every outcome of a power failure at this moment: the operation that died happened or not; of one file at a time, what is not durable
-// is cut anywhere, or has a sector that is zero or garbage, or only its last sector; the other files lose or keep theirs whole.
+// States lists every outcome of a power failure at this moment: the operation that died happened or not; of one file at
+// a time, what is not durable is cut anywhere, or has a sector that is zero or garbage, or only its last sector; the
+// other files lose or keep theirs whole.
 func (d *Disk) States(yield func(label string, state storetest.Machine) bool) {
 	for label, base := range d.unsureStates() {
 		if !base.cuts(label, yield) {
@@ -53,7 +55,9 @@ func (d *Disk) unsureStates() map[string]*Disk {
 
 func (d *Disk) cuts(label string, yield func(string, storetest.Machine) bool) bool {
 	numbers := slices.Sorted(maps.Keys(d.files))
-	risky := slices.DeleteFunc(slices.Clone(numbers), func(n uint64) bool { return d.files[n].synced == len(d.files[n].data) })
+	risky := slices.DeleteFunc(slices.Clone(numbers), func(n uint64) bool {
+		return d.files[n].synced == len(d.files[n].data)
+	})
 	if len(risky) == 0 {
 		return yield(label+"all was durable", d.with(0, nil, true))
 	}
@@ -94,7 +98,8 @@ func (d *Disk) with(n uint64, data []byte, keep bool) *Disk {
 	return c
 }
 
-// step is how far the next cut is: every byte near the ends of what is not durable, where headers stand, every 37th between. Chosen: prime to every alignment.
+// step is how far the next cut is: every byte near the ends of what is not durable, where headers stand, every 37th
+// between. Chosen: prime to every alignment.
 func step(fromStart, toEnd int) int {
 	if fromStart < 64 || toEnd < 64 {
 		return 1
@@ -118,7 +123,8 @@ func (f *file) outcomes(yield func(what string, data []byte) bool) {
 		}
 		clear(alone[f.synced:at])
 		clear(alone[end:])
-		if !yield(fmt.Sprintf("zeros at %d", at), zeroed) || !yield(fmt.Sprintf("garbage at %d", at), garbled) || !yield(fmt.Sprintf("only the sector at %d", at), alone) {
+		if !yield(fmt.Sprintf("zeros at %d", at), zeroed) || !yield(fmt.Sprintf("garbage at %d", at), garbled) ||
+			!yield(fmt.Sprintf("only the sector at %d", at), alone) {
 			return
 		}
 	}

@@ -1,4 +1,5 @@
-// Package memstore is a store in memory: for tests and the simulation. It loses what a disk may lose, and fails as a disk may fail.
+// Package memstore is a store in memory: for tests and the simulation. It loses what a disk may lose, and fails as a
+// disk may fail.
 //
 //	Disk ── what survives: segments with the bytes that were made durable, and those that were not yet
 //	  └─ Open ── Store, the spool.Segments of one process; one at a time may hold the claim
@@ -96,7 +97,8 @@ func (d *Disk) NewID(now time.Time) {
 func (d *Disk) Clone() *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c := &Disk{identity: d.identity, files: make(map[uint64]*file, len(d.files)), capacity: d.capacity, aside: d.aside, align: d.align}
+	c := &Disk{identity: d.identity, files: make(map[uint64]*file, len(d.files)), capacity: d.capacity, aside: d.aside,
+		align: d.align}
 	c.identity.Former = append([]federation.StoreID(nil), d.identity.Former...)
 	for n, f := range d.files {
 		c.files[n] = f.clone()
@@ -106,15 +108,16 @@ func (d *Disk) Clone() *Disk {
 
 func (f *file) clone() *file { return &file{bytes.Clone(f.data), f.synced} }
 
-// Kill ends the process that holds the store. All that it wrote is still there; what was not made durable is still at risk.
+// Kill ends the process that holds the store. All that it wrote is still there; what was not made durable is still at
+// risk.
 func (d *Disk) Kill() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.holder, d.dieAt = nil, 0
 }
 
-// PowerOff ends the process, and decides with choose what becomes of the bytes that are not durable: of n of them choose(n) are kept, the
-// rest is lost. nil: all are lost.
+// PowerOff ends the process, and decides with choose what becomes of the bytes that are not durable: of n of them
+// choose(n) are kept, the rest is lost. nil: all are lost.
 func (d *Disk) PowerOff(choose func(n int) int) {
 	d.Kill()
 	d.mu.Lock()

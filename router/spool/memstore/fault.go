@@ -29,9 +29,10 @@ type Op struct {
 
 // Fault is what happens to an operation. Its zero value lets it pass.
 type Fault struct {
-	Delay  time.Duration // before anything
-	Err    error         // what the caller is told
-	Effect float64       // with Err: the share of the effect that happens, 0 to 1; what is no write happens at more than 0
+	Delay time.Duration // before anything
+	Err   error         // what the caller is told
+	// with Err: the share of the effect that happens, 0 to 1; what is no write happens at more than 0
+	Effect float64
 }
 
 // SetFault lets f decide about every operation; nil lets them pass. f may be called at once from several goroutines.

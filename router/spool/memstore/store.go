@@ -73,7 +73,8 @@ func (s *Store) Create(_ context.Context, number uint64) (spool.Writer, error) {
 	return &writer{s, number, made}, nil
 }
 
-// settle notes a change that may have happened, or forgets earlier doubts about a number of which something is certain again.
+// settle notes a change that may have happened, or forgets earlier doubts about a number of which something is certain
+// again.
 func (d *Disk) settle(share float64, c change) {
 	d.unsure = slices.DeleteFunc(d.unsure, func(o change) bool { return o.number == c.number })
 	if share == dying {

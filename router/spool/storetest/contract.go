@@ -21,7 +21,8 @@ func testSegmentsContract(t *testing.T, place Place) {
 	}
 	before := must(store.Identify(ctx))(t)
 	claimed := must(store.Claim(ctx, time.Now()))(t)
-	if !before.Home.Valid() || claimed.Home != before.Home || claimed.Store != before.Store || claimed.Epoch <= before.Epoch {
+	if !before.Home.Valid() || claimed.Home != before.Home || claimed.Store != before.Store ||
+		claimed.Epoch <= before.Epoch {
 		t.Errorf("claimed %+v, identified before as %+v", claimed, before)
 	}
 	other := must(place.Open())(t)

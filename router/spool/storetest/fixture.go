@@ -118,7 +118,8 @@ func batch(t testing.TB, name string, first federation.Offset, count, size int) 
 		entries[i] = entry(name, first+federation.Offset(i), size)
 	}
 	h := federation.Header{
-		Lane: lane(name), Generation: born, First: first, SealEpoch: 7, SealedAt: time.UnixMilli(1_764_534_000_123).UTC(),
+		Lane: lane(name), Generation: born, First: first, SealEpoch: 7,
+		SealedAt:     time.UnixMilli(1_764_534_000_123).UTC(),
 		Destinations: []federation.Destination{nyc},
 	}
 	b, err := federation.Seal(h, entries, federation.CodecNone, coder)
@@ -133,7 +134,8 @@ func entry(name string, offset federation.Offset, size int) federation.Entry {
 	for i := 0; len(body) < size; i++ {
 		body = append(body, byte(uint64(offset)*131+uint64(i)*31))
 	}
-	return federation.Entry{TTL: federation.NoTTL, Message: federation.Message{Exchange: "x", RoutingKey: "k", Properties: []byte{0, 0}, Body: body}}
+	return federation.Entry{TTL: federation.NoTTL, Message: federation.Message{Exchange: "x", RoutingKey: "k",
+		Properties: []byte{0, 0}, Body: body}}
 }
 
 func batchRecord(t testing.TB, name string, first federation.Offset, count, size int) spool.BatchRecord {
@@ -152,12 +154,14 @@ func markRecord(name, value string) spool.MarkRecord {
 func parkRecord(name string, offset federation.Offset, size int) spool.ParkRecord {
 	at := time.UnixMilli(1_764_534_001_000).UTC()
 	return spool.ParkRecord{
-		Lane: lane(name), Generation: born, Offset: offset, Destination: nyc, Reason: "unroutable", Errors: "312 NO_ROUTE", Attempts: 2,
+		Lane: lane(name), Generation: born, Offset: offset, Destination: nyc, Reason: "unroutable",
+		Errors: "312 NO_ROUTE", Attempts: 2,
 		First: at, Last: at.Add(time.Second), Taken: at.Add(-time.Minute), Entry: entry(name, offset, size),
 	}
 }
 
 func unparkRecord(name string, offset federation.Offset) spool.UnparkRecord {
 	p := parkRecord(name, offset, 0)
-	return spool.UnparkRecord{Park: p.ID(), Outcome: "dropped", Who: "admin", Why: "test", At: time.UnixMilli(1_764_534_002_000).UTC()}
+	return spool.UnparkRecord{Park: p.ID(), Outcome: "dropped", Who: "admin", Why: "test",
+		At: time.UnixMilli(1_764_534_002_000).UTC()}
 }

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// testModel lets rapid drive a spool and the oracle with the same random commits, forgetting, reopenings and, on a Machine, kills, and compares all that
-// they hold after each.
+// testModel lets rapid drive a spool and the oracle with the same random commits, forgetting, reopenings and, on a
+// Machine, kills, and compares all that they hold after each.
 func testModel(t *testing.T, factory func(t *testing.T) Place) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{t: t, place: factory(t), oracle: newOracle(), next: make(map[string]federation.Offset)}
@@ -55,14 +55,16 @@ func (m *model) commit(rt *rapid.T) {
 		case 2:
 			records = append(records, markRecord(name, rapid.StringN(0, 20, 80).Draw(rt, "value")))
 		case 3:
-			p := parkRecord(name, federation.Offset(rapid.IntRange(1, 9).Draw(rt, "offset")), rapid.IntRange(0, 600).Draw(rt, "size"))
+			p := parkRecord(name, federation.Offset(rapid.IntRange(1, 9).Draw(rt, "offset")),
+				rapid.IntRange(0, 600).Draw(rt, "size"))
 			if _, twice := parked[p.ID()]; !twice {
 				records = append(records, p)
 				parked[p.ID()] = p
 			}
 		case 4:
 			for id := range parked {
-				records = append(records, spool.UnparkRecord{Park: id, Outcome: "redriven", Who: "model", At: time.UnixMilli(1).UTC()})
+				records = append(records, spool.UnparkRecord{Park: id, Outcome: "redriven", Who: "model",
+					At: time.UnixMilli(1).UTC()})
 				delete(parked, id)
 				break
 			}

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// oracle is the simplest thing that behaves as a spool should: a list of commits. The k'th commit sets the mark "seq" to k, so that whatever is found
-// after a crash says by itself how many commits it holds.
+// oracle is the simplest thing that behaves as a spool should: a list of commits. The k'th commit sets the mark "seq"
+// to k, so that whatever is found after a crash says by itself how many commits it holds.
 type oracle struct {
 	commits   [][]spool.Record
 	acked     int                          // commits that returned nil
@@ -40,7 +40,8 @@ type contents struct {
 
 // after is what the spool holds after the first k commits.
 func (o *oracle) after(k int) contents {
-	c := contents{make(map[string][]*federation.Batch), make(map[federation.MarkKey]string), make(map[spool.ParkID]spool.ParkRecord), nil}
+	c := contents{make(map[string][]*federation.Batch), make(map[federation.MarkKey]string),
+		make(map[spool.ParkID]spool.ParkRecord), nil}
 	for _, records := range o.commits[:k] {
 		for _, r := range records {
 			switch r := r.(type) {
@@ -61,7 +62,8 @@ func (o *oracle) after(k int) contents {
 	return c
 }
 
-// check compares everything that s shows with the commits. It returns how many of them s holds: all that were acknowledged, and a prefix.
+// check compares everything that s shows with the commits. It returns how many of them s holds: all that were
+// acknowledged, and a prefix.
 func (o *oracle) check(t testing.TB, s *session) int {
 	t.Helper()
 	k := 0

@@ -10,8 +10,8 @@ type Place interface {
 	Open() (spool.Segments, error)
 }
 
-// Machine is a Place that can lose its process or its power at any operation that changes the store. The crash enumeration
-// needs it; memstore has one, localdir makes one over its file seam.
+// Machine is a Place that can lose its process or its power at any operation that changes the store. The crash
+// enumeration needs it; memstore has one, localdir makes one over its file seam.
 type Machine interface {
 	Place
 	// Ops counts the operations that have changed the store, since it was made, over all openings.
@@ -20,8 +20,10 @@ type Machine interface {
 	// effect, and it and every later call of the present opening fail.
 	DieAt(n int)
 	// States gives every state in which the next process may find the store when the power failed at this moment: each
-	// is a Machine of its own, not dead, with an operation count of 0. Labels say what was kept. yield returns false to stop.
+	// is a Machine of its own, not dead, with an operation count of 0. Labels say what was kept. yield returns false to
+	// stop.
 	States(yield func(label string, state Machine) bool)
-	// Kill ends the process and keeps the power: the next opening finds all that was written, but what was not made durable is still at risk.
+	// Kill ends the process and keeps the power: the next opening finds all that was written, but what was not made
+	// durable is still at risk.
 	Kill()
 }

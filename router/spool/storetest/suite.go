@@ -47,7 +47,8 @@ func Run(t *testing.T, factory func(t *testing.T) Place) {
 
 func testReopen(t *testing.T, place Place) {
 	s := open(t, place, small())
-	want := []*federation.Batch{batch(t, "orders", 1, 3, 100), batch(t, "orders", 4, 1, 5000), batch(t, "orders", 5, 2, 10)}
+	want := []*federation.Batch{batch(t, "orders", 1, 3, 100), batch(t, "orders", 4, 1, 5000),
+		batch(t, "orders", 5, 2, 10)}
 	for _, b := range want {
 		s.commit(spool.BatchRecord{Batch: b}, markRecord("orders", fmt.Sprint(b.Header.First)))
 	}

@@ -21,7 +21,8 @@ func testRead(t *testing.T, place Place) {
 		s.commit(spool.BatchRecord{Batch: b}, batchRecord(t, "stock", first, 3, 10))
 	}
 	checkBatches(t, s, "orders", want)
-	for _, c := range []struct{ from, first federation.Offset }{{1, 1}, {2, 1}, {3, 1}, {4, 4}, {150, 148}, {300, 298}} {
+	for _, c := range []struct{ from, first federation.Offset }{{1, 1}, {2, 1}, {3, 1}, {4, 4}, {150, 148},
+		{300, 298}} {
 		got, err := s.Read(s.ctx, lane("orders"), born, c.from)
 		if err != nil || got.Header.First != c.first {
 			t.Fatalf("read from %d: %v %v, want %d", c.from, got, err, c.first)
@@ -41,7 +42,8 @@ func testRead(t *testing.T, place Place) {
 func testMarks(t *testing.T, place Place) {
 	s := open(t, place, small())
 	for i := range 50 {
-		s.commit(markRecord("orders", fmt.Sprint("first ", i)), markRecord("orders", fmt.Sprint("second ", i)), batchRecord(t, "fill", federation.Offset(i+1), 1, 4000))
+		s.commit(markRecord("orders", fmt.Sprint("first ", i)), markRecord("orders", fmt.Sprint("second ", i)),
+			batchRecord(t, "fill", federation.Offset(i+1), 1, 4000))
 		checkMark(t, s, "orders", fmt.Sprint("second ", i))
 	}
 	s.close()

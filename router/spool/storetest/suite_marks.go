@@ -14,15 +14,18 @@ import (
 func laneAndVoid(voided federation.Offset) []spool.Record {
 	member := federation.Membership{Destination: nyc, Join: 1}
 	began := federation.LaneMark{Generation: born, Shards: 1, Members: []federation.Membership{member}}
-	voids := federation.VoidMark{Voids: []federation.Void{{Span: federation.Span{First: voided, Last: voided}, Reason: "corrupt", Who: "admin", At: time.UnixMilli(1_764_534_000_000).UTC()}}}
+	voids := federation.VoidMark{Voids: []federation.Void{{Span: federation.Span{First: voided, Last: voided},
+		Reason: "corrupt", Who: "admin", At: time.UnixMilli(1_764_534_000_000).UTC()}}}
 	return []spool.Record{
-		spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkLane, Lane: lane("orders")}, Value: began.Encode()},
-		spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkVoid, Lane: lane("orders"), Generation: born}, Value: voids.Encode()},
+		spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkLane, Lane: lane("orders")},
+			Value: began.Encode()},
+		spool.MarkRecord{Key: federation.MarkKey{Kind: federation.MarkVoid, Lane: lane("orders"), Generation: born},
+			Value: voids.Encode()},
 	}
 }
 
-// testLaneMarks writes LANE and VOID marks, and so much behind them that the segment in which they stood is removed: from there on
-// only the CHECKPOINTs of later segments have them.
+// testLaneMarks writes LANE and VOID marks, and so much behind them that the segment in which they stood is removed:
+// from there on only the CHECKPOINTs of later segments have them.
 func testLaneMarks(t *testing.T, place Place) {
 	s := open(t, place, small())
 	want := laneAndVoid(3)
@@ -47,8 +50,8 @@ func testLaneMarks(t *testing.T, place Place) {
 	}
 }
 
-// testRecovered: every opening says in a RECOVERED, durably, with which LSN the log went on; what is committed afterwards is no
-// part of it and stays.
+// testRecovered: every opening says in a RECOVERED, durably, with which LSN the log went on; what is committed
+// afterwards is no part of it and stays.
 func testRecovered(t *testing.T, place Place) {
 	var batches []*federation.Batch
 	for opening := federation.Offset(1); opening <= 3; opening++ {
@@ -59,13 +62,15 @@ func testRecovered(t *testing.T, place Place) {
 		checkBatches(t, s, "orders", batches)
 		s.close()
 		stands := countRecords(t, place)
-		if diff := cmp.Diff(map[string]int{"RECOVERED": int(opening), "BATCH": int(opening)}, pick(stands, "RECOVERED", "BATCH")); diff != "" {
+		if diff := cmp.Diff(map[string]int{"RECOVERED": int(opening), "BATCH": int(opening)},
+			pick(stands, "RECOVERED", "BATCH")); diff != "" {
 			t.Fatalf("after opening %d (-want +got):\n%s%s", opening, diff, Dump(place))
 		}
 	}
 }
 
-// countRecords counts what stands in a closed place's segments by its type; the mark that every opening writes apart from the others.
+// countRecords counts what stands in a closed place's segments by its type; the mark that every opening writes apart
+// from the others.
 func countRecords(t *testing.T, place Place) map[string]int {
 	t.Helper()
 	store, err := place.Open()

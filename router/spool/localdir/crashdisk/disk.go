@@ -7,10 +7,10 @@
 //		return nil                                     // an error fails the operation without effect
 //	}
 //
-// What a crash may do is what POSIX permits, not what a certain file system does: each unsynced change of a name (create,
-// rename, remove) happened or not, alone; the unsynced tail of a file is there, is not, is cut anywhere, or has its length
-// but other bytes. A Sync that failed makes nothing durable, and neither does any later Sync of the same file, although
-// that one answers nil (what Linux does: the dirty pages are marked clean).
+// What a crash may do is what POSIX permits, not what a certain file system does: each unsynced change of a name
+// (create, rename, remove) happened or not, alone; the unsynced tail of a file is there, is not, is cut anywhere, or
+// has its length but other bytes. A Sync that failed makes nothing durable, and neither does any later Sync of the same
+// file, although that one answers nil (what Linux does: the dirty pages are marked clean).
 //
 // It does not crash what was synced (that is corruption, another test), and it knows no subdirectories.
 package crashdisk
@@ -156,7 +156,8 @@ func (d *Disk) Stat(name string) (localdir.FileInfo, error) {
 }
 
 func (f *inode) info(name string) localdir.FileInfo {
-	return localdir.FileInfo{Name: name, Size: int64(len(f.content)), Regular: true, ID: localdir.FileID{Device: 1, Inode: f.id}}
+	return localdir.FileInfo{Name: name, Size: int64(len(f.content)), Regular: true,
+		ID: localdir.FileID{Device: 1, Inode: f.id}}
 }
 
 // find needs the lock.

@@ -33,7 +33,8 @@ func (h *handle) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Allocate takes space. A crash leaves nothing of it, or all: nobody reads it, so that where it is cut says nothing more.
+// Allocate takes space. A crash leaves nothing of it, or all: nobody reads it, so that where it is cut says nothing
+// more.
 func (h *handle) Allocate(n int64) error {
 	return h.disk.do(Op{Kind: Write, Name: h.name, Size: int(n)}, func() error {
 		if h.closed {

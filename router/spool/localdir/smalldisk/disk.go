@@ -2,8 +2,8 @@
 
 // Package smalldisk is a disk that a test fills: a file system of its own, a tmpfs.
 //
-// It stands below the tests of localdir, router/site and sim/stories, which all need one; no program links it. It needs root, as
-// mount(8) does.
+// It stands below the tests of localdir, router/site and sim/stories, which all need one; no program links it. It needs
+// root, as mount(8) does.
 package smalldisk
 
 import (
@@ -13,7 +13,8 @@ import (
 	"syscall"
 )
 
-// T is what is asked of a test: *testing.T is one. Outside of sim nothing but tests may import testing (layers_test.go).
+// T is what is asked of a test: *testing.T is one. Outside of sim nothing but tests may import testing
+// (layers_test.go).
 type T interface {
 	Helper()
 	Cleanup(func())
@@ -22,7 +23,8 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Mount gives dir so many bytes of its own until the test ends. What uses them ends in a cleanup that is registered later.
+// Mount gives dir so many bytes of its own until the test ends. What uses them ends in a cleanup that is registered
+// later.
 func Mount(t T, dir string, size int) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", size)); err != nil {
