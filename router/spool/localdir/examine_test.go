@@ -17,25 +17,48 @@ import (
 // reopenEvery is how many states are between two that are written to and opened again: the writing costs ten times the reading.
 const reopenEvery = 7
 
-// A moment at which two files have unsynced tails has the product of their states: once in a while tens of thousands. Beyond
-// wholeMoment every sampleOf'th is opened (a prime, so that every kind of tail is met).
+// A moment at which several files have unsynced tails has the product of their states: once in a while hundreds of thousands. Beyond
+// wholeMoment every sampleOf'th is opened (a prime, so that every kind of tail is met), and beyond longMoment none.
 const (
 	wholeMoment = 1000
 	sampleOf    = 31
+	longMoment  = 30_000
 )
 
-// examineAll opens the states of this moment, several at a time: each mostly waits. first is the number of the first one.
-func (l *life) examineAll(first int) (states int, err error) {
+// state is a directory, and how many commits must be in it.
+type state struct {
+	disk  uint64 // its digest
+	least federation.Offset
+}
+
+// distinct is how many directories were examined that differ.
+func (l *life) distinct() int {
+	disks := map[uint64]bool{}
+	for s := range l.examined {
+		disks[s.disk] = true
+	}
+	return len(disks)
+}
+
+// examineAll opens the states of this moment that were not examined before, several at a time: each mostly waits.
+func (l *life) examineAll() error {
 	least := l.acknowledged() // before the disk's state is taken: what is acknowledged later may be missing in it
 	var group errgroup.Group
 	group.SetLimit(8)
 	met := 0
 	for image := range l.disk.Crashes() {
-		if met++; met > wholeMoment && met%sampleOf != 0 {
+		if met++; met > longMoment {
+			break
+		}
+		if met > wholeMoment && met%sampleOf != 0 {
 			continue
 		}
-		states++
-		write := (first+states)%reopenEvery == 0
+		this := state{image.Digest(), least}
+		if l.examined[this] {
+			continue
+		}
+		l.examined[this] = true
+		write := len(l.examined)%reopenEvery == 0
 		group.Go(func() error {
 			if err := l.examine(image, least, write); err != nil {
 				return fmt.Errorf("%s%w", image.Outcome, err)
@@ -43,7 +66,7 @@ func (l *life) examineAll(first int) (states int, err error) {
 			return nil
 		})
 	}
-	return states, group.Wait()
+	return group.Wait()
 }
 
 func (l *life) acknowledged() federation.Offset {

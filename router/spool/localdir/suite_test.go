@@ -42,5 +42,5 @@ func TestLocaldirSurvivesACrashAtEveryOperation(t *testing.T) {
 			t.Fatal(err)
 		}
 		return newMachine(disk)
-	}, 1_000) // the script is short; TestASpoolLosesNothingWhereverTheDiskCrashes has the many
+	}, 700) // the script is short; TestASpoolLosesNothingWhereverTheDiskCrashes has the many
 }

@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"cloudqueue/router/spool"
@@ -31,6 +33,17 @@ func Dump(place Place) string {
 		}
 	}
 	return b.String()
+}
+
+// digest tells whether the same stands in two places.
+type digest [sha256.Size]byte
+
+// epochs are drawn from the clock: they differ from life to life of one script.
+var epochs = regexp.MustCompile(`epoch \d+`)
+
+// digestOf is of all that Dump tells.
+func digestOf(place Place) digest {
+	return sha256.Sum256([]byte(epochs.ReplaceAllString(Dump(place), "")))
 }
 
 func describe(r spool.Record) string {
