@@ -126,10 +126,7 @@ func (s *striker) crowd(ctx context.Context, behind []*watch) (int, error) {
 	s.publishers.hurry(1)
 	defer s.publishers.hurry(-1)
 	for {
-		inFlight := 0
-		for _, w := range behind {
-			inFlight += w.inFlight()
-		}
+		inFlight := messages(behind)
 		if inFlight >= enough {
 			return inFlight, nil
 		}
@@ -137,4 +134,16 @@ func (s *striker) crowd(ctx context.Context, behind []*watch) (int, error) {
 			return 0, fmt.Errorf("%d in flight, not %d within %v: %w", inFlight, enough, crowdTime, err)
 		}
 	}
+}
+
+// messages is how many are in flight: one that is for several outlets of its lane is one.
+func messages(behind []*watch) (n int) {
+	most := map[string]int{}
+	for _, w := range behind {
+		most[w.lane.name()] = max(most[w.lane.name()], w.inFlight())
+	}
+	for _, m := range most {
+		n += m
+	}
+	return n
 }

@@ -27,6 +27,9 @@ func TestARabbitMQKilledWithAHundredMessagesInFlightCausesFlaggedRepeatsAlone(t 
 	}
 }
 
+// stillInSockets is how much a node under an alarm may still take: a publish window, what was on its way.
+const stillInSockets = 2048
+
 func TestAnAlarmOfAMinuteHoldsTheLaneAndLosesNothing(t *testing.T) {
 	w := newStory(t, "nyc")
 	w.Publish(200)
@@ -35,11 +38,19 @@ func TestAnAlarmOfAMinuteHoldsTheLaneAndLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	over := time.After(time.Minute)
-	w.Eventually("status of nyc says that its broker has an alarm, and that the lane is held by it", func() bool {
+	held := func() bool {
 		st := w.Status("nyc")
 		return st.Broker.State == admin.Held && len(st.In) == 1 && st.In[0].State == admin.Held && st.In[0].Reason == st.Broker.Reason
-	})
+	}
+	w.Eventually("status of nyc says that its broker has an alarm, and that the lane is held by it", held)
+	stood := w.Arrived()
 	<-over
+	if !held() {
+		t.Error("after a minute of the alarm the lane is not held by it")
+	}
+	if got := w.Arrived() - stood; got > stillInSockets {
+		t.Errorf("%d messages arrived under the alarm", got)
+	}
 	if err := w.Nodes["nyc"].SetAlarm(w.Ctx, false); err != nil {
 		t.Fatal(err)
 	}

@@ -23,5 +23,11 @@ func (w story) crowd() {
 	w.Eventually("it delivers", func() bool { return w.Arrived() > before })
 	w.Publisher.Hurry(true)
 	defer w.Publisher.Hurry(false)
-	w.Eventually("a hundred messages are in flight", func() bool { return w.InFlight() >= 100 })
+	inFlight := 0
+	w.Eventually("a hundred messages are in flight", func() bool {
+		n, err := w.InFlight()
+		inFlight = n
+		return err == nil && n >= 100
+	})
+	w.T.Logf("%d messages in flight", inFlight)
 }

@@ -9,23 +9,25 @@ import (
 	"cloudqueue/sim/load"
 )
 
-// Arrived is how many messages stand in nyc's queue.
+// Arrived is how many messages stand in nyc's queue; 0 while its node is away: the caller looks again.
 func (w *World) Arrived() int {
-	if b := w.Brokers["nyc"]; b != nil {
-		q, _ := b.Queue(lane.Queue)
-		return q.Ready
-	}
-	n, err := load.Depth(w.Ctx, w.urls["nyc"], lane.Queue)
-	if err != nil {
-		return 0 // the node is away: the caller looks again
-	}
+	n, _ := w.arrived()
 	return n
 }
 
-// InFlight is how many messages are confirmed at ams and have not appeared at nyc.
-func (w *World) InFlight() int {
-	_, confirmed := w.Publisher.Counts()
-	return confirmed - w.Arrived()
+func (w *World) arrived() (n int, err error) {
+	if b := w.Brokers["nyc"]; b != nil {
+		q, _ := b.Queue(lane.Queue)
+		return q.Ready, nil
+	}
+	return load.Depth(w.Ctx, w.urls["nyc"], lane.Queue)
+}
+
+// InFlight is how many messages are confirmed at ams and have not appeared at nyc; an error: nyc's node is away.
+func (w *World) InFlight() (int, error) {
+	_, confirmed := w.Publisher.Counts() // before: what arrives meanwhile makes it less
+	n, err := w.arrived()
+	return confirmed - n, err
 }
 
 // Appearances are the messages at nyc as the judge sees them. A node's queue is emptied by it.
