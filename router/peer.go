@@ -60,7 +60,8 @@ func (r *Router) runs(peer federation.SiteID, boot federation.BootID) bool {
 
 // fence compares a peer's store with what this site has seen of it (design section 5); the zero Refusal lets it in. A later opening must have
 // gone on from the one that was seen: an older state that was put back never heard of it, however much was written to it since. runs says
-// that the process seen last is still linked: then there are two copies of the store.
+// that the process seen last is still linked: then there are two copies of the store. Nobody is told to delete one: it may hold messages
+// that the other does not have.
 func fence(known federation.PeerMark, h federation.Hello, runs bool) federation.Refusal {
 	another := h.Boot != known.Boot
 	wentOn := h.Epoch > known.Epoch && federation.WentOnFrom(h.Openings, known.Epoch, known.LastLSN)
@@ -71,9 +72,12 @@ func fence(known federation.PeerMark, h federation.Hello, runs bool) federation.
 		return federation.Refusal{Why: why, Mend: "mount the newer store, or stop the router and give this one a new id: " + newIDCommand}
 	case known.Store != h.Store, wentOn, sameProcess:
 		return federation.Refusal{}
-	case another && (h.Epoch <= known.Epoch || runs):
-		why := fmt.Sprintf("store cloned: epoch %d, LSN %d of it ran elsewhere, this one is epoch %d, LSN %d", known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)
-		return federation.Refusal{Why: why, Mend: "stop this one and delete its copy, or give it a new id: " + resealCommand}
+	case another && runs:
+		why := fmt.Sprintf("store cloned: epoch %d, LSN %d of it runs elsewhere, this one is epoch %d, LSN %d", known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)
+		return federation.Refusal{Why: why, Mend: "stop one of the two; to keep both, stop this one and run: " + resealCommand}
+	case another && h.Epoch <= known.Epoch: // put back under a clock that went back, or a copy whose original is away
+		why := fmt.Sprintf("store rewound or cloned: epoch %d, LSN %d was seen, this one is epoch %d, LSN %d", known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)
+		return federation.Refusal{Why: why, Mend: "stop it; if no other router has a copy of this store, run: " + resealCommand}
 	}
 	why := fmt.Sprintf("store rewound: epoch %d, LSN %d was seen, and this one, of epoch %d, LSN %d, did not go on from there",
 		known.Epoch, known.LastLSN, h.Epoch, h.LastLSN)

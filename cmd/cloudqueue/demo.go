@@ -17,7 +17,7 @@ func (a *app) demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Run three sites in this terminal, with faults, and balance the books",
-		Long: `Run three sites: embedded brokers, an embedded etcd, a UDP link between each two, and three router processes.
+		Long: `Run three sites: embedded brokers, an embedded etcd, a UDP proxy before each site, and three router processes.
 It publishes, cuts a link, heals it, kills a router with SIGKILL, starts it again, and counts at the brokers. It ends
 with code 0 only if everything published was delivered: nothing lost, nothing out of order, no unflagged duplicate.`,
 		Example: `  cloudqueue demo

@@ -36,7 +36,7 @@ func (m *member) twin() *member {
 // cloned tells whether a router's link to nyc is refused because of its cloned store, with what to type.
 func cloned(m *member) bool {
 	l := m.linkTo("nyc")
-	return l.State != admin.Running && strings.Contains(l.Reason, "store cloned") && strings.Contains(l.Reason+l.Fix, "cloudqueue spool reseal")
+	return l.State != admin.Running && strings.Contains(l.Reason, "cloned") && strings.Contains(l.Reason+l.Fix, "cloudqueue spool reseal")
 }
 
 func TestOfTwoRoutersOnCopiesOfOneStoreOneIsFencedAndResealMendsIt(t *testing.T) {
