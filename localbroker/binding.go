@@ -53,12 +53,12 @@ const heldRetry = 5 * time.Second
 
 // assert declares and binds what the source wants, then unbinds what it does not want any more. Everything is
 // idempotent. A problem is not an error as long as there is a queue to consume from.
-func (c *Consumer) assert(ctx context.Context, s *session) (assertion, error) {
+func (c *Consumer) assert(ctx context.Context, s *session, atOnce bool) (assertion, error) {
 	c.mu.Lock()
 	source, asked := c.source, c.asked
 	stale := append([]binding(nil), c.stale...)
 	c.mu.Unlock()
-	calls := &control{session: s}
+	calls := &control{session: s, atOnce: atOnce}
 	defer calls.close()
 	result := assertion{asked: asked}
 	err := c.assertQueue(ctx, calls, source, &result)

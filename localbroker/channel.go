@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
@@ -14,11 +15,21 @@ type channel struct {
 	lib     *amqp.Channel
 	wire    *wireChannel  // nil for a channel without a sink
 	busy    chan struct{} // not nil: a call went on without its caller, until this is closed
+	free    func()        // gives back what the session counts, once
 }
 
 // open opens a channel whose messages go to sink, which may be nil.
 func (s *session) open(ctx context.Context, to sink) (*channel, error) {
-	ch := &channel{session: s, busy: make(chan struct{})}
+	return s.openFreeing(ctx, to, func() {})
+}
+
+// openCounted is open for who has put a token into the session's channels; the end of the channel takes it out.
+func (s *session) openCounted(ctx context.Context, to sink) (*channel, error) {
+	return s.openFreeing(ctx, to, sync.OnceFunc(func() { <-s.seats.channels }))
+}
+
+func (s *session) openFreeing(ctx context.Context, to sink, free func()) (*channel, error) {
+	ch := &channel{session: s, busy: make(chan struct{}), free: free}
 	answered, err := s.await(ctx, "open a channel", func() (err error) {
 		defer close(ch.busy)
 		s.opening <- struct{}{}
@@ -36,11 +47,15 @@ func (s *session) open(ctx context.Context, to sink) (*channel, error) {
 	if err == nil && to != nil && ch.wire == nil {
 		err = errOver
 	}
+	if err != nil {
+		free()
+	}
 	return ch, err
 }
 
 // closeLate closes a channel whose opener has left.
 func (ch *channel) closeLate() {
+	defer ch.free()
 	<-ch.busy
 	if ch.lib != nil {
 		_ = ch.lib.Close() // nobody uses it
@@ -66,6 +81,7 @@ func (ch *channel) close(ctx context.Context) error {
 	ch.shut()
 	busy := ch.busy
 	_, err := ch.session.await(ctx, "close a channel", func() error {
+		defer ch.free()
 		if busy != nil {
 			<-busy // two calls at once would take each other's answers
 		}

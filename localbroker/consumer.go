@@ -38,6 +38,7 @@ type Consumer struct {
 
 	prefetch prefetch // guarded by mu
 	stuck    bool     // owned by the keeper: the last incarnation ended before a message that is too large
+	seat     *seats   // owned by the keeper: where the lane has a seat, nil if nowhere
 	differs  string   // owned by the keeper: how the own queue differs from what we would declare
 }
 
@@ -241,6 +242,9 @@ func wakeUp(ch chan struct{}) {
 
 // end is the keeper's last act.
 func (c *Consumer) end() {
+	if c.seat != nil {
+		c.seat.leave()
+	}
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()

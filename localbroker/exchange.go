@@ -11,16 +11,17 @@ import (
 // never use it, so a refusal disturbs nobody.
 type control struct {
 	session *session
+	atOnce  bool // the first channel: an error instead of a wait while all are in use
 	ch      *channel
 }
 
 func (c *control) do(ctx context.Context, what string, call func(*amqp.Channel) error) error {
 	if c.ch == nil {
-		ch, err := c.session.open(ctx, nil)
+		ch, err := c.session.openSeated(ctx, nil, c.atOnce)
 		if err != nil {
 			return err
 		}
-		c.ch = ch
+		c.ch, c.atOnce = ch, false // what a refusal closes is free for the next one
 	}
 	err := c.ch.call(ctx, what, call)
 	if err != nil {

@@ -30,9 +30,15 @@ type world struct {
 // inWorld runs story in a bubble of virtual time, and afterwards waits for everything to end.
 func inWorld(t *testing.T, change func(*localbroker.Config), story func(*world)) {
 	t.Helper()
+	inWorldOf(t, embedded.Limits{}, change, story)
+}
+
+// inWorldOf is inWorld with a broker of such limits.
+func inWorldOf(t *testing.T, limits embedded.Limits, change func(*localbroker.Config), story func(*world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		w := &world{t: t, ctx: ctx, run: make(chan error, 1), broker: embedded.New(embedded.Config{Heartbeat: 10 * time.Second})}
+		w := &world{t: t, ctx: ctx, run: make(chan error, 1), broker: embedded.New(embedded.Config{Heartbeat: 10 * time.Second, Limits: limits})}
 		cfg := localbroker.Config{URL: "amqp://broker/", Site: "ams", Dial: w.dial}
 		if change != nil {
 			change(&cfg)

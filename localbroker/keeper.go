@@ -23,6 +23,19 @@ const lockRetry = 2 * time.Second
 // sending of all of it, and a person who takes it out waits as long.
 const oversizeRetry = time.Minute
 
+// checkRetry is the time until a check that found all channels in use tries again. Chosen: checks are over in
+// milliseconds, and a lane whose keys were changed waits for one.
+const checkRetry = time.Second
+
+// pauseAfter is how long to wait before the next attempt. A lane without a seat costs the others nothing, so it alone
+// tries less often; where a limit cuts the connection, those that ran are back as soon as they may.
+func (c *Consumer) pauseAfter(err error, retry *backoff) time.Duration {
+	if noChannel(err) {
+		return limitRetry
+	}
+	return retry.next()
+}
+
 // run is the keeper.
 func (c *Consumer) run(ctx context.Context) {
 	defer c.end()
@@ -52,7 +65,7 @@ func (c *Consumer) run(ctx context.Context) {
 			continue
 		}
 		oversize.reset()
-		pause := retry.next()
+		pause := c.pauseAfter(err, &retry)
 		if exclusive(err) {
 			pause = min(pause, lockRetry)
 		}
@@ -69,13 +82,16 @@ func (c *Consumer) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asserted, err := c.assert(ctx, s)
+	asserted, err := c.assert(ctx, s, false)
 	if err != nil {
 		return s.word(err)
 	}
+	if err := c.sit(s); err != nil {
+		return err
+	}
 	a := c.attach()
 	defer c.detach(a)
-	ch, err := s.open(ctx, a)
+	ch, err := s.openSeated(ctx, a, false)
 	if err != nil {
 		return s.word(err)
 	}
@@ -85,6 +101,18 @@ func (c *Consumer) serve(ctx context.Context) error {
 		return errors.Join(err, c.brokersWord(a))
 	}
 	return c.keep(ctx, ch, a, asserted)
+}
+
+// sit takes a seat, which stays the lane's until the session's end or its own: an incarnation that ends makes no room.
+func (c *Consumer) sit(s *session) error {
+	if c.seat == s.seats {
+		return nil
+	}
+	if err := s.seats.take(); err != nil {
+		return err
+	}
+	c.seat = s.seats
+	return nil
 }
 
 // brokersWord gives the broker's reason for the end of an incarnation, which says more than the library's error.
@@ -158,7 +186,11 @@ func (c *Consumer) keep(ctx context.Context, ch *channel, a *attachment, asserte
 		if !due && !c.askedSince(asserted) {
 			continue
 		}
-		next, err := c.assert(ctx, ch.session)
+		next, err := c.assert(ctx, ch.session, true)
+		if noChannel(err) { // a check is no reason to end what runs
+			asserted.again = time.After(min(checkRetry, c.broker.cfg.Reassert))
+			continue
+		}
 		if err != nil {
 			return err
 		}

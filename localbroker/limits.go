@@ -25,6 +25,9 @@ const (
 // when err is no such refusal. Brokers say it with 530 or 504; the client library refuses by itself what is over the
 // negotiated channel_max.
 func explainLimit(err error) (reason, fix string, limited bool) {
+	if errors.As(err, new(seatsError)) {
+		return err.Error(), fixChannels, true
+	}
 	if errors.Is(err, amqp.ErrChannelMax) {
 		return "the connection has as many channels as the broker allows", fixChannels, true
 	}

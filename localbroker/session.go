@@ -20,6 +20,7 @@ type session struct {
 	client  *amqp.Connection
 	wire    *wire
 	opening chan struct{} // capacity 1: who opens a channel holds it
+	seats   *seats        // of the consuming connection's lanes and checks
 	apart   bool          // one publisher's own
 
 	bodyLimit atomic.Int64 // bytes; what the broker has shown that it takes, 0 while it has not
@@ -63,6 +64,7 @@ func dial(ctx context.Context, cfg *Config, to *target, name string) (*session, 
 		s.work.Wait()
 		return nil, err
 	}
+	s.seats = newSeats(int(s.client.Config.ChannelMax))
 	s.wire.silence.Store(int64(s.client.Config.Heartbeat * 3 / 2)) // RabbitMQ sends one each half interval
 	s.start(s.watchReader)
 	return s, nil
