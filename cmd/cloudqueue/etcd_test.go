@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -54,13 +55,17 @@ func TestTopologyIsAppliedPlannedAndShownInEtcd(t *testing.T) {
 	cloudqueue(t, "topology", "show", "--etcd", endpoint).want(t, exitNo, "no topology there", "cloudqueue topology apply")
 	cloudqueue(t, "topology", "plan", both, "--etcd", endpoint).want(t, exitOK, "+ route nyc/audit")
 	cloudqueue(t, "topology", "apply", both, "--etcd", endpoint, "-m", "first").want(t, exitOK, "version 1", "in force")
+	var again appliedView
+	if err := json.Unmarshal([]byte(cloudqueue(t, "topology", "apply", both, "--etcd", endpoint, "-o", "json").out), &again); err != nil || again.Plan.Version != 1 {
+		t.Errorf("compared with version %d, want 1: %v", again.Plan.Version, err)
+	}
 	cloudqueue(t, "topology", "apply", both, "--etcd", endpoint).want(t, exitOK, "version 1", "was in force already")
 	cloudqueue(t, "topology", "show", "--etcd", endpoint).want(t, exitOK, "version 1", "first", "ams/orders", "no report")
 	if got, _ := os.ReadFile(both); cloudqueue(t, "topology", "show", "--source", "--etcd", endpoint).out != string(got) {
 		t.Error("--source is not the text that was applied")
 	}
 
-	cloudqueue(t, "topology", "apply", one, "--etcd", endpoint).want(t, exitRefused, "- route nyc/audit", "strands: ", "--accept-stranding")
+	cloudqueue(t, "topology", "apply", one, "--etcd", endpoint).want(t, exitRefused, "- route nyc/audit", "strands: ", "compared with version 1, digest ", "--accept-stranding")
 	cloudqueue(t, "topology", "apply", one, "--etcd", endpoint, "--if-version", "7", "--accept-stranding").want(t, exitRefused, "planned against version 7, in force is 1", "plan again")
 	cloudqueue(t, "topology", "apply", one, "--etcd", endpoint, "--if-version", "1", "--accept-stranding").want(t, exitOK, "version 2")
 	cloudqueue(t, "topology", "show", "--version", "1", "--source", "--etcd", endpoint).want(t, exitOK, "audit")

@@ -76,11 +76,11 @@ func author() string {
 func (a *app) apply(ctx context.Context, store *etcd.Store, change etcd.Change, wait bool) error {
 	applied, err := store.Apply(ctx, change)
 	if err != nil {
-		a.showRefused(applied.Plan)
+		a.showRefused(applied)
 		return err
 	}
 	view := appliedView{Version: applied.Version, Digest: fmt.Sprintf("%x", applied.Digest()),
-		Unchanged: applied.Unchanged, Plan: newPlanView(applied.Plan, 0)}
+		Unchanged: applied.Unchanged, Plan: newPlanView(applied.Plan, applied.Against)}
 	all := true
 	if wait {
 		view.Sites, all, err = awaitSites(ctx, store, change.Document, applied.Stored, a.timeout)
@@ -98,9 +98,9 @@ func (a *app) apply(ctx context.Context, store *etcd.Store, change etcd.Change, 
 }
 
 // showRefused prints the plan that was refused: its reasons are in there.
-func (a *app) showRefused(plan *topology.Plan) {
-	if plan != nil && a.output == "table" {
-		newPlanView(plan, 0).write(a.out)
+func (a *app) showRefused(applied etcd.Applied) {
+	if applied.Plan != nil && a.output == "table" {
+		newPlanView(applied.Plan, applied.Against).write(a.out)
 	}
 }
 

@@ -33,6 +33,8 @@ type Change struct {
 type Applied struct {
 	topology.Stored
 	Plan *topology.Plan
+	// Against is the version that Plan compares with; 0: nothing was ever there.
+	Against uint64
 	// Unchanged tells that the same text was there already; nothing was written.
 	Unchanged bool
 }
@@ -107,18 +109,18 @@ func (s *Store) Apply(ctx context.Context, change Change) (Applied, error) {
 		return Applied{}, err
 	}
 	if !before.lost && before.stored.Digest() == document.Digest() && before.stored.Version >= change.AtLeast {
-		return Applied{before.stored, plan, true}, nil
+		return Applied{before.stored, plan, before.stored.Version, true}, nil
 	}
 	if err := plan.Check(change.Accept); err != nil {
-		return Applied{Plan: plan}, err
+		return Applied{Plan: plan, Against: before.stored.Version}, err
 	}
 	version, err := s.nextVersion(ctx, before, change.AtLeast)
 	if err != nil {
-		return Applied{Plan: plan}, err
+		return Applied{Plan: plan, Against: before.stored.Version}, err
 	}
 	next := topology.Stored{Version: version, Source: document.Source(), Numbers: numbers, Author: change.Author,
 		Comment: change.Comment, Applied: time.Now().UTC().Truncate(time.Millisecond)}
-	return Applied{Stored: next, Plan: plan}, s.write(ctx, before, next)
+	return Applied{Stored: next, Plan: plan, Against: before.stored.Version}, s.write(ctx, before, next)
 }
 
 // nextVersion is one more than the highest that is known: in an etcd that was wiped, the routers' reports still tell.
