@@ -308,7 +308,7 @@ func TestSpoolInitMakesAStoreOnceAndNewIDRenamesIt(t *testing.T) {
 	if err := json.Unmarshal([]byte(made.out), &first); err != nil {
 		t.Fatal(err)
 	}
-	cloudqueue(t, "spool", "init", url, "-c", file).want(t, exitRefused, "not empty")
+	cloudqueue(t, "spool", "init", url, "-c", file).want(t, exitRefused, "a store of site ams of federation cloudqueue is there already: nothing to do")
 	if err := json.Unmarshal([]byte(cloudqueue(t, "spool", "new-id", url, "-o", "json").out), &second); err != nil {
 		t.Fatal(err)
 	}

@@ -303,3 +303,15 @@ func TestClosingEndsEverythingThatIsOpen(t *testing.T) {
 		}
 	}
 }
+
+func TestASecondInitSaysWhoseStoreIsThere(t *testing.T) {
+	path, _ := newStore(t)
+	_, err := Init(path, home, birth)
+	if !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "a store of "+home.String()+" is there already") || !strings.Contains(err.Error(), "nothing to do") {
+		t.Errorf("of the same site: %v", err)
+	}
+	_, err = Init(path, spool.Home{Site: "elsewhere", Federation: home.Federation}, birth)
+	if !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "a store of "+home.String()+" is there already") || strings.Contains(err.Error(), "nothing to do") {
+		t.Errorf("of another site: %v", err)
+	}
+}

@@ -46,7 +46,7 @@ func InitFiles(files Files, home spool.Home, now time.Time) (spool.Identity, err
 		return id, fmt.Errorf("%s: a store of %s: names are 1 to 63 of a-z, 0-9 and -", files.Path(), home)
 	}
 	err := locked(files, func() error {
-		if err := refuseUsed(files); err != nil {
+		if err := refuseUsed(files, home); err != nil {
 			return err
 		}
 		id = spool.Identity{Home: home, Store: newStoreID(), Born: wholeMilliseconds(now)}
@@ -82,7 +82,7 @@ func notInitialised(files Files, why string) error {
 		files.Path(), spool.ErrNotInitialised, why, files.Path())
 }
 
-func refuseUsed(files Files) error {
+func refuseUsed(files Files, home spool.Home) error {
 	infos, err := files.List()
 	if err != nil {
 		return err
@@ -93,8 +93,19 @@ func refuseUsed(files Files) error {
 	if len(names) == 0 {
 		return nil
 	}
+	if there, err := readIdentity(files); err == nil {
+		return fmt.Errorf("%s: %w: a store of %s is there already: %s", files.Path(), ErrNotEmpty, there.Home,
+			whatToDo(there.Home == home))
+	}
 	return fmt.Errorf("%s: %w (%s and %d more): a new store needs an empty directory", files.Path(), ErrNotEmpty,
 		names[0], len(names)-1)
+}
+
+func whatToDo(ours bool) string {
+	if ours {
+		return "nothing to do"
+	}
+	return "it is another site's; name this site's own folder"
 }
 
 func namesOf(infos []FileInfo) []string {
