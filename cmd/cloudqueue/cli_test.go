@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cloudqueue/router/admin"
+	"cloudqueue/router/spool"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -283,6 +284,23 @@ func TestResealDoesNothingWithoutYes(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(sealed), "\n"); len(lines) != 4 || !strings.HasPrefix(lines[0], "1  ") || !strings.HasSuffix(lines[0], "duplicate") {
 		t.Errorf("the four without a receipt were not sealed again from 1, flagged:\n%s", sealed)
 	}
+}
+
+func TestResealBesideARunningRouterAsksForItsEndFirst(t *testing.T) {
+	file := routerFile(t, "ams")
+	data := filepath.Join(filepath.Dir(file), "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fillStore(t, filepath.Join(data, "spool"))
+	withSpool(t, filepath.Join(data, "spool"), func(context.Context, *spool.Spool) error {
+		got := cloudqueue(t, "spool", "reseal", "--why", "restored", "-c", file)
+		got.want(t, exitRefused, "is in use", "stop the router first")
+		if strings.Contains(got.out+got.errs, "--yes") {
+			t.Errorf("it asks for --yes beside a running router:\n%s%s", got.out, got.errs)
+		}
+		return nil
+	})
 }
 
 func TestBooksThatDoNotBalanceEndWithCode1(t *testing.T) {

@@ -22,16 +22,21 @@ func Reseal(ctx context.Context, cfg *Config, q router.ResealRequest, log *slog.
 		return result, err
 	}
 	if _, err := localdir.NewID(cfg.Store.Dir, time.Now()); err != nil {
-		if errors.Is(err, spool.ErrHeld) || errors.Is(err, localdir.ErrLocked) {
-			return nil, admin.Errorf(admin.Refused, "stop the router first", "store %s is in use", cfg.Store.Dir)
-		}
-		return nil, fmt.Errorf("store %s: new id: %w", cfg.Store.Dir, err)
+		return nil, inUse(cfg.Store.Dir, fmt.Errorf("store %s: new id: %w", cfg.Store.Dir, err))
 	}
 	s := &Site{cfg: cfg, log: log}
 	if err := s.openStore(ctx, resealing(cfg, log)); err != nil {
 		return nil, err
 	}
 	return s.reseal(ctx, q)
+}
+
+// inUse says what helps when another process has the store; any other error it leaves as it is.
+func inUse(dir string, err error) error {
+	if errors.Is(err, spool.ErrHeld) || errors.Is(err, localdir.ErrLocked) {
+		return admin.Errorf(admin.Refused, "stop the router first", "store %s is in use", dir)
+	}
+	return err
 }
 
 // reseal works with nothing but the spool running, and closes it.
@@ -54,6 +59,9 @@ func resealDry(ctx context.Context, cfg *Config, q router.ResealRequest, log *sl
 	dir, err := OpenHome(ctx, cfg.Store.Dir, cfg.Home())
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", cfg.Store.Dir, err)
+	}
+	if err := localdir.Free(cfg.Store.Dir); err != nil {
+		return nil, errors.Join(inUse(cfg.Store.Dir, err), dir.Close())
 	}
 	sp, err := spool.OpenReadOnly(ctx, dir, resealing(cfg, log))
 	if err != nil {

@@ -64,6 +64,9 @@ func locked(files Files, do func() error) error {
 	return errors.Join(do(), unlock())
 }
 
+// Free fails with spool.ErrHeld while another process uses the store.
+func Free(dir string) error { return locked(osFiles{dir}, func() error { return nil }) }
+
 // lock takes the directory; its errors wrap spool.ErrHeld or spool.ErrNotInitialised where they should.
 func lock(files Files) (func() error, error) {
 	unlock, err := files.Lock()
