@@ -164,6 +164,8 @@ func TestBadCommandLinesEndWithCode2AndSayWhatToDo(t *testing.T) {
 		{"demo --break everything", []string{`"everything" is not a fault of the demo`, "drop-one"}},
 		{"demo --messages 0", []string{"0 is not a count of messages"}},
 		{"demo --dir " + bad, []string{"not a directory", "an empty or missing folder"}},
+		{"demo -o json", []string{"the demo tells its story as text", "leave -o out"}},
+		{"demo -o yaml", []string{"the demo tells its story as text"}},
 		{"pki init --federation Acme --dir " + dir, []string{`"Acme" is not a name of a federation`}},
 		{"topology show --etcd etcd-1", []string{`"etcd-1" is not an endpoint of etcd`, "https://etcd-1:2379"}},
 		{"topology validate " + dir, []string{"is a directory"}},

@@ -25,6 +25,10 @@ with code 0 only if everything published was delivered: nothing lost, nothing ou
   cloudqueue demo --break drop-one    remove one message by hand: must end with code 1 and name it`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if a.output != "table" {
+				return fail(exitUsage, "leave -o out; its exit code is the answer", "the demo tells its story as text, not as %s",
+					a.output)
+			}
 			if options.Break != "" && options.Break != demoBreaks[0] {
 				return fail(exitUsage, "write one of: "+strings.Join(demoBreaks, ", "), "%q is not a fault of the demo",
 					options.Break)
