@@ -161,6 +161,7 @@ func TestBadCommandLinesEndWithCode2AndSayWhatToDo(t *testing.T) {
 		{"pki issue AMS", []string{`"AMS" is not a name of a site`}},
 		{"pki issue ams --days 0", []string{"--days 0 is not in 1 to 3650"}},
 		{"pki issue ams --dir " + dir, []string{"no such file", "cloudqueue pki init"}},
+		{"pki init --dir " + bad, []string{"not a directory", "name a folder with --dir"}},
 		{"demo --break everything", []string{`"everything" is not a fault of the demo`, "drop-one"}},
 		{"demo --messages 0", []string{"0 is not a count of messages"}},
 		{"demo --dir " + bad, []string{"not a directory", "an empty or missing folder"}},
@@ -344,6 +345,7 @@ func TestPKIMakesCertificatesThatDoctorAccepts(t *testing.T) {
 	cloudqueue(t, "pki", "init", "--dir", authority, "--federation", "cloudqueue").want(t, exitOK, "authority of cloudqueue")
 	cloudqueue(t, "pki", "init", "--dir", authority).want(t, exitRefused, "there is an authority in "+authority+" already")
 	file := routerFile(t, "ams")
+	cloudqueue(t, "pki", "issue", "ams", "--dir", authority, "--out", file).want(t, exitUsage, "not a directory", "name a folder with --out")
 	cloudqueue(t, "pki", "issue", "ams", "--dir", authority, "--out", filepath.Dir(file)).want(t, exitOK, "ams.crt", "ams.key", "ca.crt")
 	cloudqueue(t, "doctor", "-c", file, "--timeout", "2s").want(t, exitNo, "ok  certificates: site ams of cloudqueue")
 }

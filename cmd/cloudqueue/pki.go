@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,7 @@ whoever has ca.key can impersonate any site.`,
 					"there is an authority in %s already", dir)
 			}
 			if err != nil {
-				return err
+				return notAFolder(err, "--dir")
 			}
 			return a.print(map[string]any{"federation": authority.Federation(), "dir": dir,
 				"not_after": authority.NotAfter()}, func(w io.Writer) {
@@ -65,6 +66,14 @@ type issued struct {
 	Certificate string `json:"certificate"`
 	Key         string `json:"key"`
 	Authorities string `json:"authorities"`
+}
+
+// notAFolder says which flag named a file where a folder is wanted.
+func notAFolder(err error, flag string) error {
+	if !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	return &failure{exitUsage, err, "name a folder with " + flag}
 }
 
 func (a *app) pkiIssue() *cobra.Command {
@@ -92,7 +101,7 @@ a running router takes the new one by itself.`,
 				return fail(exitUsage, "make one with `cloudqueue pki init`, or name its folder with --dir", "%w", err)
 			}
 			if err != nil {
-				return err
+				return notAFolder(err, "--dir")
 			}
 			return a.issue(authority, sites, out, time.Duration(days)*24*time.Hour)
 		},
@@ -107,7 +116,7 @@ func (a *app) issue(authority *pki.Authority, sites []string, out string, life t
 	var all []issued
 	for _, name := range sites {
 		if err := authority.IssueTo(out, federation.SiteID(name), life, time.Now()); err != nil {
-			return err
+			return notAFolder(err, "--out")
 		}
 		all = append(all, issued{name, filepath.Join(out, name+".crt"), filepath.Join(out, name+".key"),
 			filepath.Join(out, pki.AuthorityCertificate)})
