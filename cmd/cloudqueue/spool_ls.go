@@ -110,9 +110,9 @@ func (p storePlace) list(ctx context.Context) (*storeListing, error) {
 }
 
 func writeListing(w io.Writer, l *storeListing, segments bool) {
-	fmt.Fprintf(w, "%s: store %s, born %s, epoch %d, LSN %d, used %s, free %s, %d segments, %d messages parked\n",
+	fmt.Fprintf(w, "%s: store %s, born %s, epoch %d, LSN %d, used %s, free %s, %s, %s parked\n",
 		l.URL, l.ID, l.Born.UTC().Format(time.RFC3339), l.Epoch, l.LSN, bytesText(l.Used), bytesText(l.Free),
-		len(l.Segments), l.Parked)
+		count(len(l.Segments), "segment"), count(l.Parked, "message"))
 	g := newGrid("LANE", "GENERATION", ">FIRST", ">LAST", ">BATCHES", ">BYTES")
 	for _, lane := range l.Lanes {
 		g.add(lane.Lane, lane.Generation, lane.First, lane.Last, lane.Batches, bytesText(lane.Bytes))

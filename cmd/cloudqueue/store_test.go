@@ -156,6 +156,7 @@ func TestBooksOfflineBalanceWithoutARouter(t *testing.T) {
 
 func TestSpoolCommandsReadBesideARunningRouterAndAreRefusedWhereTheyWrite(t *testing.T) {
 	url, dir := aStore(t)
+	cloudqueue(t, "spool", "ls", url).want(t, exitOK, ", 1 segment, 0 messages parked")
 	withSpool(t, dir, func(context.Context, *spool.Spool) error {
 		cloudqueue(t, "spool", "ls", url).want(t, exitOK, "ams/orders")
 		cloudqueue(t, "books", "--offline", "--store", url).want(t, exitOK, "the books balance")
