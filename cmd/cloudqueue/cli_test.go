@@ -118,6 +118,9 @@ func TestBadCommandLinesEndWithCode2AndSayWhatToDo(t *testing.T) {
 		want []string
 	}{
 		{"statsu", []string{`unknown command "statsu" for cloudqueue; is it status?`, "cloudqueue --help"}},
+		{"help foo", []string{`unknown command "foo" for cloudqueue`, "cloudqueue --help"}},
+		{"help statsu", []string{"is it status?"}},
+		{"help parking lost", []string{`unknown command "lost" for cloudqueue parking; is it list?`, "cloudqueue parking --help"}},
 		{"parking lost", []string{`unknown command "lost" for cloudqueue parking; is it list?`, "cloudqueue parking --help"}},
 		{"topology vali", []string{"is it validate?"}},
 		{"status now", []string{`cloudqueue status takes no arguments, there is "now"`}},

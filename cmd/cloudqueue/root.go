@@ -68,7 +68,24 @@ published there with confirms.
 	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "how long to wait for an answer")
 	root.AddCommand(a.routerCommand(), a.doctorCommand(), a.demoCommand(), a.topologyCommand(), a.statusCommand(),
 		a.parkingCommand(), a.spoolCommand(), a.booksCommand(), a.pkiCommand(), a.versionCommand())
+	root.SetHelpCommand(helpCommand(root))
 	return root
+}
+
+// helpCommand shows the help of the command that it is given; one that there is not is refused as if it had been typed.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND...]",
+		Short: "Show the help of a command",
+		RunE: func(_ *cobra.Command, given []string) error {
+			c, rest, err := root.Find(given)
+			if err != nil || len(rest) > 0 {
+				return noArgs(c, rest)
+			}
+			c.InitDefaultHelpFlag()
+			return c.Help()
+		},
+	}
 }
 
 // complete offers a flag's values in the shell.
