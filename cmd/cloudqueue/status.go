@@ -23,6 +23,9 @@ when, and what to do. It ends with code 0 when nothing needs attention, with 1 w
 it: they stay until a person redrives or drops them. With --parked-ok they are shown and do not count, for a probe that
 watches their number besides: status -o json | jq .parking.messages
 
+PARKED of a lane counts what was ever parked of it, also at its origin and also what was redriven or dropped since.
+What is parked at this site now stands in the section PARKED, and in cloudqueue parking list.
+
 With --watch it shows again and again until Ctrl-C; with -o json each answer is one line.`,
 		Example: `  cloudqueue status
   cloudqueue status --watch --interval 1s
