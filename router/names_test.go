@@ -32,7 +32,7 @@ func TestAParkNameThatIsNoneIsRefusedWithAnExample(t *testing.T) {
 		"ams/orders@1:2>nyc:x", "ams/orders@1:2>nyc:999", "ams/orders@-1:2>nyc"} {
 		_, err := ParseParkName(name)
 		var bad *admin.Error
-		if !errors.As(err, &bad) || bad.Code != admin.BadRequest || bad.Fix == "" {
+		if !errors.As(err, &bad) || bad.Code != admin.BadRequest || !strings.Contains(bad.Fix, ">nyc', in quotes") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -18,7 +18,9 @@ func ParkName(id spool.ParkID) string {
 
 // ParseParkName reads what ParkName writes.
 func ParseParkName(name string) (spool.ParkID, error) {
-	bad := admin.Errorf(admin.BadRequest, "names look like ams/orders@1764534000000:12>nyc: cloudqueue parking list", "%q names no parked message", name)
+	bad := admin.Errorf(admin.BadRequest,
+		"names look like 'ams/orders@1764534000000:12>nyc', in quotes: the shell takes > for itself; cloudqueue parking list",
+		"%q names no parked message", name)
 	head, dest, ok1 := strings.Cut(name, ">")
 	head, offset, ok2 := cutLast(head, ":")
 	laneName, gen, ok3 := cutLast(head, "@")

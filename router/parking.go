@@ -51,6 +51,16 @@ func (r *Router) chooseParked(f admin.ParkFilter) []spool.ParkedInfo {
 	return all
 }
 
+// checkNames refuses what names no parked message anywhere: mistyped, it would seem to be done already.
+func checkNames(names []string) error {
+	for _, name := range names {
+		if _, err := ParseParkName(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ShowParked gives a parked message with its content.
 func (r *Router) ShowParked(ctx context.Context, name string) (*admin.ParkedMessage, error) {
 	id, err := ParseParkName(name)
@@ -59,7 +69,7 @@ func (r *Router) ShowParked(ctx context.Context, name string) (*admin.ParkedMess
 	}
 	chosen := r.chooseParked(admin.ParkFilter{IDs: []string{ParkName(id)}})
 	if len(chosen) == 0 {
-		return nil, admin.Errorf(admin.NotFound, "cloudqueue parking list", "%s is not parked here", name)
+		return nil, admin.Errorf(admin.NotFound, "cloudqueue parking list", "'%s' is not parked here", name)
 	}
 	p, err := r.cfg.Spool.ReadPark(ctx, id)
 	if err != nil {

@@ -106,3 +106,17 @@ func TestAStopAnswersARedriveThatTheStoreKeepsWaiting(t *testing.T) {
 		}
 	})
 }
+
+func TestAWordOnAMessageThatHasNoParksNameIsRefused(t *testing.T) {
+	inStory(t, func(t *testing.T, s *story) {
+		s.parkAll(1)
+		action := admin.ParkAction{Filter: admin.ParkFilter{IDs: []string{"ams/orders@1:2>nyc", "garbage"}}, Who: "test", Why: "seen"}
+		for _, do := range []func(context.Context, admin.ParkAction) (*admin.ParkResult, error){s.router.Drop, s.router.Redrive} {
+			_, err := do(t.Context(), action)
+			var bad *admin.Error
+			if !errors.As(err, &bad) || bad.Code != admin.BadRequest || !strings.Contains(bad.Message, "garbage") {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+}

@@ -44,6 +44,9 @@ type unparked func(context.Context) error
 // eachParked does one thing to every chosen message, one admin at a time; those on which it failed stay parked. The ends of
 // many parkings share a group of the store: none is waited for before all are asked for.
 func (r *Router) eachParked(ctx context.Context, a admin.ParkAction, do func(context.Context, spool.ParkedInfo) (unparked, error)) (*admin.ParkResult, error) {
+	if err := checkNames(a.Filter.IDs); err != nil {
+		return nil, err
+	}
 	leave, err := r.enterRepair(ctx)
 	if err != nil {
 		return nil, err
