@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -71,12 +72,12 @@ func writeParked(w io.Writer, list *admin.ParkedList, chosen bool, now time.Time
 	}
 	g := newGrid("MESSAGE", "REASON", ">BYTES", ">LAST TRY")
 	for _, p := range list.Parked {
-		g.add(p.ID, p.Reason, bytesText(p.Bytes), ago(now, p.LastTry))
+		g.add(quoted(p.ID), p.Reason, bytesText(p.Bytes), ago(now, p.LastTry))
 	}
 	g.write(w)
 	if list.More {
-		fmt.Fprintf(w, "\n%d of %d; next page: --after '%s'\n", len(list.Parked), list.Total,
-			list.Parked[len(list.Parked)-1].ID)
+		fmt.Fprintf(w, "\n%d of %d; next page: --after %s\n", len(list.Parked), list.Total,
+			quoted(list.Parked[len(list.Parked)-1].ID))
 	}
 }
 
@@ -103,7 +104,7 @@ func (a *app) parkingShow() *cobra.Command {
 			return a.print(m, func(w io.Writer) {
 				writeParkedMessage(w, m, time.Now())
 				fmt.Fprintf(w, "\nto do: %s\n",
-					a.retyped(fmt.Sprintf("fix the cause, then cloudqueue parking redrive '%s'", m.ID)))
+					a.retyped(fmt.Sprintf("fix the cause, then cloudqueue parking redrive %s", quoted(m.ID))))
 			})
 		},
 	}
@@ -115,7 +116,7 @@ const bodyPreview = 1 << 10 // chosen: a screen
 
 func writeParkedMessage(w io.Writer, m *admin.ParkedMessage, now time.Time) {
 	g := newGrid("", "")
-	g.add("message", m.ID)
+	g.add("message", quoted(m.ID))
 	g.add("reason", m.Reason)
 	g.add("errors", orDash(m.Errors))
 	g.add("attempts", fmt.Sprintf("%d, first %s ago, last %s ago", m.Attempts, ago(now, m.FirstTry),
@@ -181,9 +182,11 @@ func (a *app) parkingAction(name, short, example string, call parkCall) *cobra.C
 		Use:   name + " [MESSAGE...]",
 		Short: short,
 		Long: short + `.
+The audit keeps who and why: the record UNPARK in cloudqueue spool cat --segment 17 shows them, of that segment.
 
 Name the messages, or choose them with --lane, --to and --reason together with --all. A redrive or a drop that was
-cut off can be repeated. It ends with code 1 when some stayed parked; each of them is listed with why.`,
+cut off can be repeated. It ends with code 1 when some stayed parked, each listed with why, or when some that were named
+are not parked here: done before, or mistyped.`,
 		Example: example,
 		RunE: func(c *cobra.Command, given []string) error {
 			action.Filter.IDs = given
@@ -196,7 +199,7 @@ cut off can be repeated. It ends with code 1 when some stayed parked; each of th
 			if err != nil {
 				return err
 			}
-			return a.showParkResult(result, name, len(given))
+			return a.showParkResult(result, name, given)
 		},
 	}
 	filterFlags(c, &action.Filter)
@@ -219,21 +222,36 @@ func checkChoice(filter admin.ParkFilter, all bool) error {
 	return nil
 }
 
-// showParkResult says what became of the messages; of those that were named it tells how many are not parked: done
-// before, or mistyped.
-func (a *app) showParkResult(result *admin.ParkResult, name string, named int) error {
-	err := a.print(result, func(w io.Writer) {
-		fmt.Fprintf(w, "%s: %d done, %d stayed parked", name, result.Done, len(result.Failed))
-		if absent := named - result.Done - len(result.Failed); absent > 0 {
-			fmt.Fprintf(w, ", %d not parked here", absent)
-		}
-		fmt.Fprintln(w)
-		for _, f := range result.Failed {
-			fmt.Fprintf(w, "  %s: %s\n", printable(f.ID), printable(f.Error))
-		}
-	})
-	if err == nil && len(result.Failed) > 0 {
+// parkResultView is what redrive and drop print.
+type parkResultView struct {
+	admin.ParkResult
+	Absent int `json:"absent"` // of those that were named: not parked here, done before or mistyped
+}
+
+// newParkResultView counts a name that was given twice once.
+func newParkResultView(result *admin.ParkResult, named []string) parkResultView {
+	different := len(slices.Compact(slices.Sorted(slices.Values(named))))
+	return parkResultView{*result, max(different-result.Done-len(result.Failed), 0)}
+}
+
+func (a *app) showParkResult(result *admin.ParkResult, name string, named []string) error {
+	view := newParkResultView(result, named)
+	if err := a.print(view, func(w io.Writer) { view.write(w, name) }); err != nil {
+		return err
+	}
+	if len(view.Failed)+view.Absent > 0 {
 		return errNo
 	}
-	return err
+	return nil
+}
+
+func (v parkResultView) write(w io.Writer, name string) {
+	fmt.Fprintf(w, "%s: %d done, %d stayed parked", name, v.Done, len(v.Failed))
+	if v.Absent > 0 {
+		fmt.Fprintf(w, ", %d not parked here", v.Absent)
+	}
+	fmt.Fprintln(w)
+	for _, f := range v.Failed {
+		fmt.Fprintf(w, "  %s: %s\n", printable(quoted(f.ID)), printable(f.Error))
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -43,9 +44,40 @@ func TestParkingActionsSayWhatStayedParked(t *testing.T) {
 	router := &fakeRouter{result: &admin.ParkResult{Done: 2, Failed: []admin.ParkFailed{{ID: "x", Error: "exchange audit is missing"}}}}
 	cloudqueue(t, "parking", "redrive", "--reason", "unroutable", "--all", "--socket", router.serve(t)).want(t, exitNo, "2 done, 1 stayed parked", "x: exchange audit is missing")
 	cloudqueue(t, "parking", "redrive", "x", "y", "z", "gone", "--socket", router.serve(t)).want(t, exitNo, "2 done, 1 stayed parked, 1 not parked here")
+	var printed struct{ Done, Absent int }
+	if err := json.Unmarshal([]byte(cloudqueue(t, "parking", "redrive", "x", "y", "z", "gone", "gone", "-o", "json", "--socket", router.serve(t)).out), &printed); err != nil || printed.Absent != 1 {
+		t.Errorf("printed %+v, %v; one is not parked", printed, err)
+	}
 	router = &fakeRouter{result: &admin.ParkResult{Done: 1}}
 	cloudqueue(t, "parking", "drop", "x", "--why", "test data", "--socket", router.serve(t)).want(t, exitOK, "drop: 1 done, 0 stayed parked")
 	if diff := cmp.Diff([]string{"x"}, router.action.Filter.IDs); diff != "" || router.action.Why != "test data" {
 		t.Errorf("asked for %+v", router.action)
 	}
+}
+
+func TestANamedMessageThatIsNotParkedIsANo(t *testing.T) {
+	router := &fakeRouter{result: &admin.ParkResult{Done: 1}}
+	cloudqueue(t, "parking", "drop", "x", "gone", "--why", "test data", "--socket", router.serve(t)).want(t, exitNo, "1 done, 0 stayed parked, 1 not parked here")
+}
+
+func TestNamesOfParkedMessagesAreQuotedForTheShell(t *testing.T) {
+	const name = "ams/orders@1764534000000:2>nyc"
+	router := &fakeRouter{parked: &admin.ParkedList{Total: 1, Parked: []admin.Parked{{ID: name, Reason: "refused"}}}, shown: &admin.ParkedMessage{Parked: admin.Parked{ID: name}},
+		result: &admin.ParkResult{Failed: []admin.ParkFailed{{ID: name, Error: "no"}}}}
+	socket := router.serve(t)
+	for _, line := range []string{"list", "show x", "redrive x"} {
+		got := cloudqueue(t, append(append([]string{"parking"}, strings.Fields(line)...), "--socket", socket)...).out
+		if strings.Contains(strings.ReplaceAll(got, "'"+name+"'", ""), name) || !strings.Contains(got, name) {
+			t.Errorf("parking %s shows a name without quotes, or none:\n%s", line, got)
+		}
+	}
+}
+
+func TestAChoiceThatCanMatchNothingIsRefused(t *testing.T) {
+	socket := (&fakeRouter{parked: &admin.ParkedList{}}).serve(t)
+	cloudqueue(t, "parking", "list", "--lane", "foo", "--socket", socket).want(t, exitUsage, `"foo" is not a lane`, "ams/orders")
+	for _, to := range []string{"nyc:x", "nyc:256", "nyc:", "nyc:0", "nyc:01", "NYC"} {
+		cloudqueue(t, "parking", "list", "--to", to, "--socket", socket).want(t, exitUsage, `"`+to+`" is not a destination`, "nyc:2")
+	}
+	cloudqueue(t, "parking", "list", "--lane", "ams/orders#2", "--to", "nyc:255", "--socket", socket).want(t, exitOK)
 }

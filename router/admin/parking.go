@@ -2,6 +2,7 @@ package admin
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,12 +49,28 @@ type ParkFilter struct {
 	Limit int    `json:"limit,omitempty"`
 }
 
-// check refuses a reason that nothing is parked for: a mistyped one would seem to say that nothing is parked.
+// check refuses a choice that can match nothing: a mistyped one would seem to say that nothing is parked.
 func (f ParkFilter) check() error {
-	if f.Reason == "" || slices.Contains(ParkReasons(), f.Reason) {
-		return nil
+	if lane, err := federation.ParseLane(f.Lane); f.Lane != "" && (err != nil || lane.String() != f.Lane) {
+		return Errorf(BadRequest, "lanes look like ams/orders: the site, then the route", "%q is not a lane", f.Lane)
 	}
-	return Errorf(BadRequest, "write one of: "+strings.Join(ParkReasons(), ", "), "%q is not a reason of parking", f.Reason)
+	if f.Destination != "" && !isDestination(f.Destination) {
+		return Errorf(BadRequest, "destinations look like nyc, or nyc:2 for its second target", "%q is not a destination",
+			f.Destination)
+	}
+	if f.Reason != "" && !slices.Contains(ParkReasons(), f.Reason) {
+		return Errorf(BadRequest, "write one of: "+strings.Join(ParkReasons(), ", "), "%q is not a reason of parking",
+			f.Reason)
+	}
+	return nil
+}
+
+// isDestination tells whether s is what Destination.String writes.
+func isDestination(s string) bool {
+	site, target, _ := strings.Cut(s, ":")
+	n, _ := strconv.ParseUint(target, 10, 8) // what is none makes another text
+	d := federation.Destination{Site: federation.SiteID(site), Target: uint8(n)}
+	return d.Site.Valid() && d.String() == s
 }
 
 // Limits of a list.
