@@ -151,7 +151,8 @@ func explainConnection(err error) (reason, fix string) {
 			"add auth_mechanism=amqplain or external to the broker URL"
 	case code == amqp.AccessRefused || errors.Is(err, amqp.ErrCredentials):
 		return "the broker refuses the user name or the password",
-			"check username and password in the router's file; rabbitmqctl authenticate_user NAME"
+			"check username and password in the router's file (rabbitmqctl authenticate_user NAME), " +
+				"then restart the router: it reads the password when it starts"
 	case code == amqp.NotAllowed && strings.Contains(text, "vhost"):
 		return text, "check the vhost in the broker URL; rabbitmqctl list_vhosts; " +
 			"rabbitmqctl set_permissions -p VHOST NAME '^cq\\.' '.*' '.*'"

@@ -77,6 +77,6 @@ func (p *Publisher) withdraw() bool {
 	if p.closed || t != nil && (!t.session.apart || t.window.first != t.window.next) {
 		return false
 	}
-	p.current = nil
+	p.current, p.lost = nil, time.Now()
 	return true
 }

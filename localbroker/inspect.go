@@ -212,7 +212,7 @@ func (i *inspection) unseen(wish Wish) {
 	i.add("policies and arguments", Unseen,
 		"a message TTL, a maximum length (drop-head loses messages after their confirm), "+
 			"a delivery limit on a quorum queue, an expiry of the queue",
-		"rabbitmqctl list_queues name durable arguments policy effective_policy_definition; "+
+		"rabbitmqctl list_queues -p VHOST name durable arguments policy; rabbitmqctl list_policies -p VHOST; "+
 			"leave cq.* out of such policies; x-delivery-limit -1 on quorum sources")
 	i.add("consumer timeout", Unseen,
 		"the router acks within seconds; a consumer_timeout below a minute would still close its channels",

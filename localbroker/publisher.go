@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"cloudqueue/federation"
 )
@@ -32,6 +33,7 @@ type Publisher struct {
 
 	mu          sync.Mutex // guards what follows, between the callers, run and the reading goroutine
 	current     *tenure    // nil while there is none
+	lost        time.Time  // when it became nil
 	own         *session   // its own connection, see Acquire; nil while there is none
 	incarnation uint64
 	told        []settled // to be told by run, in order; bounded by two windows
@@ -207,10 +209,10 @@ func (p *Publisher) State() federation.PartState {
 		return state
 	}
 	p.mu.Lock()
-	t := p.current
+	t, lost := p.current, p.lost
 	p.mu.Unlock()
 	if t == nil {
-		return federation.PartState{State: stateWaiting, Reason: "the channel ended", Since: state.Since}
+		return federation.PartState{State: stateWaiting, Reason: "the channel ended: it is opened again within a minute", Since: lost}
 	}
 	if reason, since := t.session.wire.alarm(); reason != "" {
 		return federation.PartState{State: stateAlarm, Reason: reason, Fix: fixAlarm, Since: since}

@@ -262,6 +262,20 @@ func TestWhatWaitsForTheSocketWhenTheConnectionIsLostIsUnknownAndWhatComesLaterI
 	})
 }
 
+func TestAPublisherWhoseChannelEndedSaysSinceWhenItWaits(t *testing.T) {
+	inWorld(t, nil, func(w *world) {
+		p, _ := w.publishing()
+		time.Sleep(time.Hour)
+		lost := time.Now()
+		w.cut()
+		synctest.Wait()
+
+		if got := p.State(); got.State != federation.StateWaiting || !got.Since.Equal(lost) {
+			t.Errorf("%+v, want waiting since %v", got, lost)
+		}
+	})
+}
+
 func TestCloseTellsEveryOutcome(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
 		p, incarnation := w.publishing()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"strconv"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 )
@@ -49,7 +50,7 @@ func (t *tenure) over(why closing) {
 	why.apart = t.session.apart
 	t.dead, t.why = true, why
 	if p.current == t {
-		p.current = nil
+		p.current, p.lost = nil, time.Now()
 	}
 	if limit := bodyLimit(why); limit > 0 {
 		t.session.bodyLimit.Store(limit)
