@@ -143,7 +143,7 @@ func explain(err error, us, peer federation.SiteID) (reason, fix string) {
 		return name.Error(), fmt.Sprintf("correct the address of %s in the topology, or the name service", peer)
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return "no answer from " + string(peer), fmt.Sprintf(
-			"check that the router of %s runs, its address in the topology, and that UDP passes in both directions",
+			"check that the router of %s runs, its address in the topology, and that UDP passes in both directions, at 4 kB/s or more",
 			peer)
 	default:
 		return said(err.Error()), "" // QUIC's errors carry the peer's text

@@ -133,7 +133,7 @@ func (l *Link) fill(s *LinkStatus) {
 		s.State, s.Reason = StateDraining, reason
 	case s.Unanswered > 0 && idle >= l.peer.e.cfg.StalledAfter:
 		s.State, s.Since = StateStalled, time.Now().Add(-idle)
-		s.Reason = fmt.Sprintf("%d frames wait for %s; nothing was written or answered for %s", s.Unanswered, s.Peer,
+		s.Reason = fmt.Sprintf("%d frames wait for %s; no frame was written whole or answered for %s", s.Unanswered, s.Peer,
 			idle.Truncate(time.Second))
 		s.Fix = fmt.Sprintf("see the lanes that the link carries; cloudqueue status at %s says what holds them there",
 			s.Peer)
